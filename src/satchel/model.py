@@ -12,12 +12,13 @@ from msgspec import UnsetType as UnsetType
 
 Timestamp = str  # as clock.now() writes it
 Priority = Literal["low", "normal", "high", "urgent"]
-TaskStatus = Literal["pending", "completed", "cancelled"]
-TaskFilter = Literal["ready", "pending", "in_progress", "completed", "cancelled", "all"]
+TaskStatus = Literal["pending", "review", "completed", "cancelled"]
+TaskFilter = Literal["ready", "pending", "in_progress", "review", "completed", "cancelled", "all"]
+Reviewer = Literal["people"]
 ItemKind = Literal["prompt", "document", "task", "project"]
-# complete, cancel and reopen are updates of the status of a task; move is one of its project and nothing else; note
-# adds a note to a task, and makes no version.
-Action = Literal["add", "update", "complete", "cancel", "reopen", "move", "delete", "restore", "note"]
+# review, complete, cancel and reopen are updates of the status of a task; move is one of its project and nothing else;
+# note adds a note to a task, and makes no version.
+Action = Literal["add", "update", "review", "complete", "cancel", "reopen", "move", "delete", "restore", "note"]
 Day = str  # YYYY-MM-DD
 
 DEFAULT_PROJECT: Final = "default"
@@ -41,6 +42,7 @@ def uri_of(kind: str, key: object, project: str = "") -> str:
 ACTION_WORDS: Final[dict[Action, str]] = {
     "add": "added",
     "update": "changed",
+    "review": "sent to review",
     "complete": "completed",
     "cancel": "cancelled",
     "reopen": "reopened",
@@ -58,7 +60,7 @@ def describe_change(action: Action, fields: Sequence[str]) -> str:
     return f"{done}{also} {', '.join(fields)}".rstrip()
 
 
-STATUSES: Final[tuple[TaskStatus, ...]] = ("pending", "completed", "cancelled")
+STATUSES: Final[tuple[TaskStatus, ...]] = ("pending", "review", "completed", "cancelled")
 # The literals and operators of Jinja2, and the words of its `if` and `for`.
 JINJA2_WORDS: Final = (
     *("true", "false", "none", "True", "False", "None", "not", "and", "or", "in", "is"),
@@ -158,6 +160,7 @@ class Project(Struct, frozen=True):
     created_at: Timestamp
     updated_at: Timestamp
     version: int
+    review: Reviewer | None = None  # who must accept a task that an agent completed; None: nobody
 
 
 class ProjectCounts(Struct, frozen=True):
@@ -428,6 +431,10 @@ class Task(Struct, frozen=True):
     deleted_blockers: tuple[int, ...] = ()  # deleted blockers, which block it again when they are restored
     waits_elsewhere: bool = False  # also blocked by tasks that the caller may not see
     is_cancelled: bool = False
+    parent: int | None = None  # the number of the task of which this is a subtask
+    review_at: Timestamp | None = None  # since when it waits for a person to accept it
+    subtasks: int = 0  # the number of its subtasks
+    subtasks_done: int = 0  # the number of those that are closed
     claim: Claim | None = None  # the present claim
 
     @property
@@ -436,16 +443,19 @@ class Task(Struct, frozen=True):
         return self.completed_at is not None
 
     @property
-    def status(self) -> Literal["pending", "in_progress", "completed", "cancelled"]:
+    def status(self) -> Literal["pending", "in_progress", "review", "completed", "cancelled"]:
         """The status of the task."""
         if self.is_completed:
             return "cancelled" if self.is_cancelled else "completed"
+        if self.review_at is not None:
+            return "review"
         return "pending" if self.claim is None else "in_progress"
 
     @property
     def is_ready(self) -> bool:
-        """Whether work on the task can start: it is neither completed nor blocked."""
-        return not self.is_completed and not self.open_blockers and not self.waits_elsewhere
+        """Whether work on the task can start: it is neither completed nor blocked, and waits for no review."""
+        is_open = not self.is_completed and self.review_at is None
+        return is_open and not self.open_blockers and not self.waits_elsewhere
 
 
 class TaskNote(Struct, frozen=True, kw_only=True):
@@ -466,6 +476,7 @@ class TaskDraft(Struct, frozen=True, kw_only=True):
     priority: Priority = "normal"
     due: str | None = None
     blocked_by: Sequence[int] = ()
+    parent: int | None = None
 
 
 class TaskPatch(Struct, frozen=True, kw_only=True):
@@ -478,9 +489,11 @@ class TaskPatch(Struct, frozen=True, kw_only=True):
     priority: Priority | UnsetType = UNSET
     due: str | UnsetType | None = UNSET
     blocked_by: Sequence[int] | BlockerChange | UnsetType = UNSET
+    parent: int | UnsetType | None = UNSET
     status: TaskStatus | UnsetType = UNSET
-    # Only for a restore; otherwise the status determines it.
+    # Only for a restore; otherwise the status determines these.
     completed_at: Timestamp | UnsetType | None = UNSET
+    review_at: Timestamp | UnsetType | None = UNSET
     is_cancelled: bool | UnsetType = UNSET
 
 
@@ -491,6 +504,9 @@ class TaskQuery(TextQuery, frozen=True, kw_only=True):
     project: str | None = None  # the project's name
     takes_unfiled: bool = False  # include tasks of no project
     reads_notes: bool = False  # look for the text in notes too
+    priority: Priority | None = None
+    due_from: str = ""  # the first day on which they may be due
+    due_before: str = ""  # the day after the last
     holder_key: str | None = None  # with `ready`: leave out tasks held by others; empty: leave out all held tasks
     completed_since: Timestamp = ""  # with `completed`: leave out tasks completed before
 
@@ -527,8 +543,11 @@ class State(Struct, frozen=True, omit_defaults=True):
     priority: Priority = "normal"
     due: str | None = None
     blocked_by: tuple[int, ...] = ()
+    parent: int | None = None
     completed_at: Timestamp | None = None
     is_cancelled: bool = False
+    review_at: Timestamp | None = None
+    review: Reviewer | None = None  # of a project
     is_binary: bool = False
     expires: Day | None = None
     replaced_by: str | None = None

@@ -6,6 +6,9 @@ import shlex
 from collections.abc import Callable
 from typing import Any
 
+from satchel.model import Scope, TaskPatch
+from satchel.services import tasks, users
+from satchel.storage.database import open_database
 from tests.cli.conftest import Command
 from tests.support.command import done, failed, value
 from tests.support.stdio import NEWEST, Server
@@ -258,6 +261,7 @@ def test_an_empty_list_says_what_to_do_next(satchel: Command) -> None:
     for words, hint in (
         ("task list", "There are no open tasks. Add one with: satchel task add "),
         ("task list --status done", "No tasks match. Show all with: satchel task list --status all"),
+        ("task list --due overdue", "No tasks match. Show all with: satchel task list --status all"),
         ("prompt list", "No prompts in project 'default' yet. Add one: satchel prompt add "),
         ("prompt list --search x", "No prompts match in project 'default'. Show all with: satchel prompt list -p"),
         ("document list", "No documents in project 'default' yet. Add one: satchel document add "),
@@ -272,6 +276,8 @@ def test_an_empty_list_says_what_to_do_next(satchel: Command) -> None:
         listed = satchel(*words.split())
         assert done(listed) == "" and listed.stderr.decode().startswith(hint), words
         assert satchel(*words.split(), "--json").stderr == b"", words
+    wrong = "satchel: 'soon' is not a range of due days: write overdue, today, week or <2026-12-01."
+    assert wrong in failed(satchel("task", "list", "--due", "soon"), 2)
 
 
 def test_a_resource_needs_no_uri(satchel: Command) -> None:
@@ -301,3 +307,50 @@ def test_catch_up_names_commands_and_no_tools(satchel: Command) -> None:
     assert re.fullmatch(r"In progress:\n- #1 Task 1, satchel [0-9a-f]{4}", claimed)
     rows = [f"- #{number} Task {number}" for number in range(2, 7)]
     assert ready.splitlines() == ["Ready:", *rows, "- 1 more: satchel task ready -p default"]
+
+
+def test_items_are_deleted_by_tag_state_or_text_after_a_dry_run(satchel: Command) -> None:
+    for title in ("Old +a", "Older +b", "New"):
+        done(satchel("task", "add", title))
+    done(satchel("task", "cancel", "2"))
+    select = ("task", "delete", "--tag", "a", "--tag", "b", "--status", "cancelled")
+    assert done(satchel(*select, "--dry-run")) == "Would have deleted task 2.\n"
+    assert done(satchel(*select)).startswith("Deleted task 2.\n")
+    assert done(satchel(*select)) == "No tasks in project 'default' match.\n"
+    done(satchel("prompt", "add", "Tea", "-", input=b"Brew it."))
+    assert done(satchel("prompt", "delete", "--search", "brew")).startswith("Deleted prompt 'tea' from project")
+    for wrong in (("task", "delete"), ("task", "delete", "1", "--status", "open")):
+        assert "Give the tasks as REF, or select them" in failed(satchel(*wrong), 2)
+
+
+def test_subtasks_and_reviews(satchel: Command, store: str) -> None:
+    done(satchel("project", "create", "web"))
+    said = "People review the tasks that agents complete in project 'web'.\n"
+    assert done(satchel("project", "set", "web", "--review", "people")) == said
+    done(satchel("task", "add", "Launch @web"))
+    done(satchel("task", "add", "Build @web in:1"))
+    done(satchel("task", "add", "Test", "--parent", "Launch"))
+    assert done(satchel("task", "list")).splitlines() == [
+        "1\t\tLaunch 0/2\t\t\t\t\tweb",
+        "2\t\tBuild (in #1)\t\t\t\t\tweb",
+        "3\t\tTest (in #1)\t\t\t\t\tdefault",
+    ]
+    assert "\n\nSubtasks:\n- #2 Build\n- #3 Test\n" in done(satchel("task", "show", "1"))
+    assert "#1 → #3 → #1" in failed(satchel("task", "edit", "1", "--parent", "3"), 2)
+    done(satchel("task", "edit", "3", "--parent", ""))
+    assert done(satchel("task", "done", "2")) == "Done: task 2: Build\n"  # a person needs no review
+    assert "task 2 does not wait for review: it is done" in failed(satchel("task", "accept", "2"), 1)
+    database = open_database(store)
+    with database.read() as tx:
+        user = Scope(user=users.read_kept(tx))
+    for command, sentence, state in [
+        (["return", "1", "--note", "Where are the notes?"], "Returned task 1: Launch\n", "open"),
+        (["accept", "1"], "Accepted task 1: Launch\n", "done"),
+    ]:
+        with database.write(user) as tx:
+            tasks.update(tx, user, 1, TaskPatch(status="review"))
+        assert done(satchel("task", "list", "--status", "review")) == "1\tin review\tLaunch 1/1\t\t\t\t\tweb\n"
+        assert done(satchel("task", *command)) == sentence
+        assert done(satchel("task", "show", "1")).split("\n")[1].startswith(state)
+    database.close()
+    assert "Where are the notes?" in done(satchel("task", "show", "1"))

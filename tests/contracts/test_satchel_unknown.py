@@ -21,7 +21,7 @@ def test_an_argument_by_another_name_is_refused_and_nothing_is_done(client: Clie
         "code": "invalid_argument",
         "message": "Unknown arguments: due_date, depends_on. Nothing was done.",
         "hint": "Use due instead of due_date. "
-        "The tool takes title, description, tags, priority, due, blocked_by, project.",
+        "The tool takes title, description, tags, priority, due, blocked_by, parent, project.",
         "argument": "due_date",
         "near": ["due"],
     }

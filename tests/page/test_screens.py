@@ -176,3 +176,25 @@ def test_what_does_not_exist_is_a_page_with_a_hint(ada: Visitor) -> None:
         answer = ada.get(path)
         assert (answer.status, answer.header("content-type")) == (404, "text/html; charset=utf-8"), path
         assert "That did not work" in text_of(answer) or "no such page" in text_of(answer)
+
+
+def test_subtasks_and_reviews_are_shown_and_a_person_returns_and_accepts(ada: Visitor) -> None:
+    assert "People review the tasks that agents complete in project default." in text_of(
+        ada.post("/projects/default/review", review="people")
+    )
+    assert "people review what agents complete" in text_of(ada.get("/projects"))
+    ada.post("/tasks", lines="Launch\n  - [?] Build\nTest", project="default")
+    shown = ada.get("/tasks/1")
+    assert "subtasks 0/1" in text_of(shown) and "Subtasks #2 Build in #1 in review" in text_of(shown)
+    assert "#1 Launch subtasks 0/1" in text_of(ada.get("/tasks?status=open"))
+    assert "#2 Build in #1 in review" in text_of(ada.get("/board"))
+    assert "Test" not in text_of(ada.get("/tasks?status=review"))
+
+    returned = ada.post("/tasks/2/status", to="ready", note="Test it first.")
+    assert "Accept" not in text_of(returned) and "Test it first." in text_of(returned)
+    form = ada.get("/tasks/3")
+    task = {"title": "Test", "project": "default", "priority": "normal", "version": field_of(form, "version")}
+    assert 'value="#1"' in ada.post("/tasks/3", **task, parent="#1").text
+    assert "a subtask of itself: #1 → #3 → #1" in text_of(ada.post("/tasks/1", **task, parent="3"))
+    assert "#2 “Build”: completed." in text_of(ada.post("/tasks/2/status", to="done"))
+    assert "subtasks 1/2" in text_of(ada.get("/tasks/1"))

@@ -7,10 +7,11 @@ from msgspec.structs import replace
 
 from satchel.errors import EntryRefused, WrongArgument
 from satchel.model import PRIORITIES
-from satchel.services.task_lines import MAX_TASKS, TaskLine, find_doubts, read, write
+from satchel.services.task_lines import MAX_LEVELS, MAX_TASKS, TaskLine, find_doubts, read, write
 
 TRICKY = [
     *("+1", "@home", "!high", "!HIGH", "due:2026-01-01", "due:", "after:#3", "after:", "after:#3,", "#5", "#5,", "7"),
+    *("in:#3", "in:", "[?]", "\\- a"),
     *("-", "*", "[ ]", "[x]", "[~]", "\\", "\\+1", "\\\\@x", "\\-", "\\#4", "#4", "a", "é", "C++", "+", "(ann", "\t"),
 ]
 WORDS = st.one_of(st.sampled_from(TRICKY), st.text(min_size=1, max_size=8))
@@ -18,19 +19,20 @@ TITLES = st.one_of(
     st.lists(st.sampled_from(TRICKY), min_size=1, max_size=5).map(" ".join),
     st.lists(WORDS, min_size=1, max_size=5).map("  ".join),
 ).map(lambda title: " ".join(title.splitlines()).strip())
-DESCRIPTIONS = st.lists(st.sampled_from(["", "- a", "  b", "#4 c", "d +x"]), max_size=4).map(
+DESCRIPTIONS = st.lists(st.sampled_from(["", "- a", "  - b", "\\- c", "```", "  b", "#4 c", "d +x"]), max_size=4).map(
     lambda lines: "\n".join(["text", *lines, "end"])
 )
 LINES = st.builds(
     TaskLine,
     title=TITLES.filter(bool),
     label=st.none() | st.integers(0, 10**18 - 1),
-    mark=st.sampled_from(["", "x", "-", "~"]),
+    mark=st.sampled_from(["", "x", "-", "~", "?"]),
     priority=st.sampled_from(PRIORITIES),
     due=st.none() | st.just("2026-12-01"),
     tags=st.lists(st.from_regex("[A-Za-z0-9_-]{1,9}", fullmatch=True), max_size=3).map(tuple),
     project=st.none() | st.from_regex("[A-Za-z0-9._-]{1,9}", fullmatch=True),
     after=st.lists(st.from_regex("#?[0-9]{1,4}", fullmatch=True), max_size=3).map(tuple),
+    parent=st.none() | st.from_regex("#?[0-9]{1,4}", fullmatch=True),
     description=st.none() | DESCRIPTIONS,
 )
 
@@ -67,7 +69,7 @@ def one(text: str) -> TaskLine:
 
 
 def test_a_line_says_everything_about_a_task() -> None:
-    text = "#4 [x] Write docs !high due:2026-12-01 +docs +web @site after:#3,2"
+    text = "#4 [x] Write docs !high due:2026-12-01 +docs +web @site after:#3,2 in:#1"
     line = TaskLine(
         title="Write docs",
         label=4,
@@ -77,6 +79,7 @@ def test_a_line_says_everything_about_a_task() -> None:
         tags=("docs", "web"),
         project="site",
         after=("#3", "2"),
+        parent="#1",
     )
     assert one(text) == line
     assert write(line) == text
@@ -171,3 +174,36 @@ def test_there_is_at_least_one_task_and_not_too_many() -> None:
             read(texts)
         assert (refused.value.field, refused.value.rule) == ("lines", rule)
     assert len(read(["\n".join(["x"] * 200)])) == 200
+
+
+def test_indented_items_are_subtasks_and_other_indented_lines_stay_a_description() -> None:
+    text = """Launch @site
+  Before autumn
+  - Build +code
+    - [x] Compile
+      with care
+    more about the build
+  - [?] Test after:2
+  * not a task
+  ```
+  - nor this
+  ```
+  \\- nor that
+Rest in:1"""
+    found = read([text])
+    assert [(line.title, line.parent, line.project, line.mark, line.description) for line in found] == [
+        ("Launch", None, "site", "", "Before autumn\n* not a task\n```\n- nor this\n```\n- nor that"),
+        ("Build", "1", "site", "", "more about the build"),
+        ("Compile", "2", "site", "x", "with care"),
+        ("Test", "1", "site", "?", None),
+        ("Rest", "1", None, "", None),
+    ]
+    with pytest.raises(EntryRefused) as refused:
+        read(["A\n  - B in:#3"])
+    assert (refused.value.place, str(getattr(refused.value.cause, "value", ""))) == (
+        "lines[1]",
+        "in:#3 and an indented line",
+    )
+    with pytest.raises(EntryRefused) as refused:
+        read(["\n".join(f"{'  ' * level}- A" for level in range(MAX_LEVELS + 2))])
+    assert refused.value.place == f"lines[{MAX_LEVELS + 1}]"

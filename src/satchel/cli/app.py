@@ -18,11 +18,11 @@ from satchel.log import escape
 
 # name → (module and the command in it, help)
 COMMANDS = {
-    "project": ("project:cli", "Create, list, rename and delete projects."),
+    "project": ("project:cli", "Create, list, rename, set and delete projects."),
     "prompt": ("prompt:cli", "Add, list, show, fill in, edit and delete prompts."),
     "document": ("document:cli", "Add, list, show, edit and delete documents."),
     "resource": ("document:cli", "The same as `document`."),
-    "task": ("task:cli", "Add, list, show, edit, claim, finish and delete tasks."),
+    "task": ("task:cli", "Add, list, show, edit, claim, finish, review and delete tasks."),
     "board": ("board:cli", "Show tasks as a live board on the terminal."),
     "search": ("search:cli", "Find prompts, documents and tasks by words."),
     "catch-up": ("search:catch_up", "Show recent changes, claimed tasks and tasks ready to start."),

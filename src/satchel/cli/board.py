@@ -179,6 +179,7 @@ class _Live:
         """Return what a key does to the chosen task; None for a key that does nothing."""
         assert self._board.chosen is not None
         call, task, column = self._session.call, str(number), COLUMNS[self._board.column][0]
+        is_reviewed = self._board.chosen.get("status") == "review"
 
         def complete() -> object:
             return call("complete_task", task=task)
@@ -190,7 +191,7 @@ class _Live:
             (">", "ready"): lambda: call("claim_task", task=task),
             (">", "blocked"): lambda: call("claim_task", task=task),
             (">", "progress"): complete,
-            ("<", "progress"): lambda: call("claim_task", task=task, release=True),
+            ("<", "progress"): reopen if is_reviewed else lambda: call("claim_task", task=task, release=True),
             ("<", "done"): reopen,
         }
         if key in ("space", "x"):
@@ -282,7 +283,9 @@ def _draw_card(task: Row, size: int, *, is_chosen: bool) -> list[str]:
 def describe_facts(task: Row) -> str:
     """Return the facts about a task, most important first."""
     facts = [
-        "cancelled" if task.get("status") == "cancelled" else "",
+        {"cancelled": "cancelled", "review": "in review"}.get(task.get("status", ""), ""),
+        f"subtasks {task['subtasks']}" if task.get("subtasks") else "",
+        f"in #{task['parent']}" if task.get("parent") else "",
         task.get("priority", ""),
         f"due {task['due']}" if task.get("due") else "",
         f"after {', '.join(list_blockers(task))}" if list_blockers(task) else "",

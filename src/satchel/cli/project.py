@@ -1,4 +1,4 @@
-"""`satchel project`: create, list, rename and delete projects."""
+"""`satchel project`: create, list, rename, set and delete projects."""
 
 import os
 import shlex
@@ -17,7 +17,7 @@ from satchel.storage.database import Tx
 
 @click.group(cls=Group)
 def cli() -> None:
-    """Create, list, rename and delete projects."""
+    """Create, list, rename, set and delete projects."""
 
 
 @cli.command()
@@ -75,6 +75,26 @@ def rename(session: Session, name: str, new_name: str) -> None:
     if session.scope.project == name:
         value["notes"] = [_explain_old_name(session.scope, new_name)]
     session.say(f"Renamed project '{name}' to '{new_name}'.", Answer(value, []))
+
+
+@cli.command("set")
+@click.argument("name", type=PROJECT)
+@click.option(
+    "--review",
+    type=click.Choice(["people", "none"]),
+    required=True,
+    help="Who must accept the tasks that agents complete.",
+)
+@command(in_project=False)
+def set_(session: Session, name: str, review: str) -> None:
+    """Set who must accept the tasks that agents complete in a project.
+
+    With people, such a task waits for review until somebody runs `satchel task accept` or `satchel task return`.
+    """
+    with session.write() as tx:
+        project = projects.set_review(tx, name, "people" if review == "people" else None)
+    said = "People review the tasks that agents complete" if project.review else "Agents complete tasks without review"
+    session.say(f"{said} in project '{name}'.", {"name": project.name, "review": project.review})
 
 
 def _explain_old_name(scope: Scope, new_name: str) -> str:

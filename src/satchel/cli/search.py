@@ -82,6 +82,8 @@ def _write_parts(value: dict[str, Any]) -> Iterator[list[str]]:
             *(f"- {_name_task(task)}, {task.get('holder', '')}".rstrip(", ") for task in claimed),
             *more,
         ]
+    if reviewed := value.get("in_review"):
+        yield ["In review:", *(f"- {one}" for one in reviewed)]
     if "expired_claims" in value:
         yield [
             "Claims that ran out:",

@@ -1,4 +1,4 @@
-"""`satchel task`: add, list, show, edit, claim, finish and delete tasks."""
+"""`satchel task`: add, list, show, edit, claim, finish, review and delete tasks."""
 
 from collections.abc import Sequence
 from datetime import date
@@ -24,7 +24,7 @@ Row = dict[str, Any]  # a task in an answer
 
 COLUMNS = ("NO", "STATUS", "TITLE", "PRIORITY", "DUE", "TAGS", "AFTER", "PROJECT")
 PRIORITIES = ("low", "normal", "high", "urgent")
-STATUSES = ("ready", "open", "in-progress", "done", "cancelled", "all")
+STATUSES = ("ready", "open", "in-progress", "review", "done", "cancelled", "all")
 _FILTERS = {"open": "pending", "in-progress": "in_progress", "done": "completed"}  # the tool's names for these
 _CLOSED = ("completed", "cancelled")
 _NO_TASKS = "There are no open tasks. Add one with: satchel task add 'Write the docs' --priority high"
@@ -70,7 +70,7 @@ def priority_option(help: str) -> Option:
 
 @click.group(cls=Group)
 def cli() -> None:
-    """Add, list, show, edit, claim, finish and delete tasks.
+    """Add, list, show, edit, claim, finish, review and delete tasks.
 
     REF is the number of a task, with or without #, its title, its UUID, or satchel://task/NUMBER.
     """
@@ -83,6 +83,7 @@ def cli() -> None:
 @priority_option("Its priority.")
 @due_option("The day it is due: 2026-12-31, tomorrow, friday or 3d.")
 @blockers_option("A blocker, a task to finish first; may be repeated.")
+@click.option("--parent", type=TASK, metavar="REF", help="The task of which it is a subtask.")
 @project_option("Its project.  [default: the current one]")
 @command(in_project=False, as_user=True)
 def add(
@@ -93,9 +94,10 @@ def add(
     priority: str | None,
     due: str | None,
     blockers: tuple[str, ...],
+    parent: str | None,
     wanted: str | None,
 ) -> None:
-    r"""Add a task. TITLE may end with !high due:2026-12-01 +tag @project after:4, which options override.
+    r"""Add a task. TITLE may end with !high due:2026-12-01 +tag @project after:4 in:2, which options override.
 
     A backslash keeps such a word in the title, as in 'Learn \+1'.
     """
@@ -114,6 +116,7 @@ def add(
             priority=priority or line.priority,
             due=due or line.due,
             blocked_by=list(blockers or line.after) or None,
+            parent=parent or line.parent,
             project=project,
         )
     except NotFound as missing:
@@ -144,6 +147,8 @@ def _read_line(text: str) -> "TaskLine":
 @click.option("--search", "query", metavar="TEXT", help="Only with this text in title or description, in any case.")
 @narrow_by_tag_option
 @click.option("--all-tags", is_flag=True, help="Require all tags given by --tag, not just one.")
+@click.option("--due", metavar="WHEN", help="Only tasks due then: overdue, today, week or '<2026-12-01'.")
+@priority_option("Only tasks of this priority.")
 @narrow_option
 @command(in_project=False, as_user=True, reads=True)
 @page_options
@@ -174,6 +179,8 @@ def _show_page(
     wanted: str | None,
     tags: Sequence[str] = (),
     all_tags: bool = False,
+    due: str | None = None,
+    priority: str | None = None,
 ) -> None:
     answer = session.list(
         "list_tasks",
@@ -183,15 +190,17 @@ def _show_page(
         query=query,
         tags=list(tags) or None,
         match="all" if all_tags else None,
+        due=due,
+        priority=priority,
         project=wanted,
     )
-    is_narrowed = bool(query or tags or wanted) or status not in ("open", "all")
+    is_narrowed = bool(query or tags or wanted or due or priority) or status not in ("open", "all")
     empty = "No tasks match. Show all with: satchel task list --status all" if is_narrowed else _NO_TASKS
     rows = [
         [
             str(task["number"]),
             name_status(task),
-            task["title"],
+            _name_with_place(task),
             task.get("priority", ""),
             task.get("due") or "",
             ", ".join(task.get("tags", ())),
@@ -210,7 +219,7 @@ def _show_page(
 @click.option("--since", metavar="TIME", help="Only notes and changes since 2h, 3d, a day or a UTC time.")
 @command(in_project=False, as_user=True, reads=True)
 def show(session: Session, ref: str, since: str | None) -> None:
-    """Show a task with its description, notes, blockers and links."""
+    """Show a task with its description, notes, blockers, subtasks and links."""
     answer = session.call("get_task", task=ref, since=since)
     session.say(format_whole(answer), answer.value)
 
@@ -225,6 +234,7 @@ def show(session: Session, ref: str, since: str | None) -> None:
 @due_option("The new due day; '' removes it.")
 @blockers_option("The blockers, in place of the old ones; +REF adds one and -REF removes one.")
 @click.option("--no-after", is_flag=True, help="Remove all blockers.")
+@click.option("--parent", type=TASK, metavar="REF", help="Make it a subtask of REF; '' detaches it.")
 @project_option("Move the task to this project.")
 @click.option("--note", metavar="TEXT", help="Add a note.")
 @expected_version_option
@@ -287,6 +297,34 @@ def cancel(session: Session, refs: tuple[str, ...]) -> None:
     _set_status(session, refs, "cancelled", "Cancelled")
 
 
+@cli.command()
+@click.argument("ref", type=TASK)
+@click.option("--note", metavar="TEXT", help="Add a note to the task.")
+@command(in_project=False, as_user=True)
+def accept(session: Session, ref: str, note: str | None) -> None:
+    """Accept a task that waits for review: it is done then."""
+    _decide(session, ref, "completed", note, "Accepted task {number}: {title}")
+
+
+@cli.command("return")
+@click.argument("ref", type=TASK)
+@click.option("--note", metavar="TEXT", help="Say in a note what is missing.")
+@command(in_project=False, as_user=True)
+def return_(session: Session, ref: str, note: str | None) -> None:
+    """Return a task that waits for review: it is open again."""
+    _decide(session, ref, "pending", note, "Returned task {number}: {title}")
+
+
+def _decide(session: Session, ref: str, status: str, note: str | None, sentence: str) -> None:
+    """Give a task that waits for review its next status."""
+    task: Row = session.call("get_task", task=ref).value["task"]
+    if task["status"] != "review":
+        is_what = name_status(task) or "open"
+        raise click.ClickException(f"task {task['number']} does not wait for review: it is {is_what}.")
+    given = {"status": status, "note": note, "expected_version": task["version"]}
+    _show_task(session, sentence, session.call("update_task", task=str(task["number"]), **given))
+
+
 def _set_status(session: Session, refs: tuple[str, ...], status: str, word: str) -> None:
     if len(refs) == 1:
         answer = session.call("update_task", task=refs[0], status=status)
@@ -329,7 +367,18 @@ def note(session: Session, ref: str, text: str) -> None:
     _show_task(session, "Noted on task {number}: {title}", session.call("update_task", task=ref, note=text))
 
 
-add_commands(cli, "task")
+add_commands(
+    cli,
+    "task",
+    tags_option(TASK_TAG, "Delete the tasks with this tag; if repeated, with at least one of the tags."),
+    click.option(
+        "--status",
+        type=_Status(STATUSES),
+        callback=lambda _context, _option, value: _FILTERS.get(value, value),
+        help="Delete the tasks in this state.",
+    ),
+    project_option("The project of the selected tasks.  [default: the current one]"),
+)
 
 
 # -- words ------------------------------------------------------------------------------------------------------
@@ -337,9 +386,15 @@ add_commands(cli, "task")
 
 def name_status(task: Row) -> str:
     """Return the status of a task in everyday words; empty for an open task."""
-    names = {"pending": "", "completed": "done", "in_progress": "in progress"}
+    names = {"pending": "", "completed": "done", "in_progress": "in progress", "review": "in review"}
     status: str = task.get("status", "pending")
     return names.get(status, status)
+
+
+def _name_with_place(task: Row) -> str:
+    """Return the title of a task with the progress of its subtasks and the number of its parent."""
+    parent = f"(in #{task['parent']})" if task.get("parent") else ""
+    return " ".join(filter(None, [task["title"], task.get("subtasks", ""), parent]))
 
 
 def list_blockers(task: Row) -> list[str]:
@@ -370,6 +425,7 @@ def format_whole(answer: Answer) -> str:
         f"project {task.get('project', answer.value['project'])}"
         if task.get("project", "") is not None
         else "no project",
+        f"subtasks {task['subtasks']}" if task.get("subtasks") else "",
         f"claimed by {task['holder']} until {task['until']}" if task.get("holder") else "",
     ]
     times = [f"created {task['created']}", f"updated {task['updated']}", f"version {task['version']}"]
@@ -382,6 +438,8 @@ def format_whole(answer: Answer) -> str:
         task.get("description") or "",
         _format_list("After", [_format_neighbour(one) for one in task.get("blocked_by", ())]),
         _format_list("Blocks", [_format_neighbour(one) for one in task.get("blocks", ())]),
+        _format_list("Subtask of", [_format_neighbour(task["parent"])] if task.get("parent") else []),
+        _format_list("Subtasks", [_format_neighbour(one) for one in task.get("children", ())]),
         _format_list("Changes", [_format_change(one) for one in answer.value.get("changes", ())]),
         _format_list("Notes", notes),
         _format_list("Links", task.get("links", ())),

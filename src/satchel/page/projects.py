@@ -1,4 +1,4 @@
-"""Projects: list, add, rename, delete."""
+"""Projects: list, add, rename, set who reviews their tasks, delete."""
 
 from satchel.errors import SatchelError
 from satchel.page import words
@@ -31,6 +31,15 @@ def rename(visit: Visit) -> Answer:
     projects.check_unlimited(visit.scope, old)
     visit.write(lambda tx: projects.rename(tx, old, new))
     return Redirect(link("projects"), f"Project {old} is called {new} now.", can_undo=True)
+
+
+def set_review(visit: Visit) -> Answer:
+    """Set who must accept the tasks that agents complete in a project."""
+    name, review = visit.path["project"], "people" if visit.field("review") else None
+    projects.check_unlimited(visit.scope, name)
+    visit.write(lambda tx: projects.set_review(tx, name, review))  # type: ignore[arg-type]
+    said = "People review the tasks that agents complete" if review else "Agents complete tasks without review"
+    return Redirect(link("projects"), f"{said} in project {name}.", can_undo=True)
 
 
 def delete(visit: Visit) -> Answer:

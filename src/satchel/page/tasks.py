@@ -2,21 +2,24 @@
 
 from collections.abc import Sequence
 
+from satchel import clock
 from satchel.errors import NotFound, SatchelError, WrongArgument
 from satchel.model import PRIORITIES, TaskFilter, TaskPatch, TaskPosition, TaskQuery, TaskStatus, describe_change
 from satchel.page import words
 from satchel.page.visit import Answer, Redirect, Shown, Visit, link
-from satchel.services import diffs, history, links, projects, task_lines, tasks
+from satchel.services import diffs, history, links, projects, rules, task_lines, tasks
 from satchel.storage.database import Tx
 
 FILTERS: dict[str, TaskFilter] = {
     "ready": "ready",
     "open": "pending",
     "progress": "in_progress",
+    "review": "review",
     "done": "completed",
     "cancelled": "cancelled",
     "all": "all",
 }
+_DUES = {"overdue": "overdue", "today": "due today", "week": "due in 7 days"}
 _PAGE = 100
 _NEWEST = 300  # the newest tasks, whose tags the list can be filtered by
 _NOTES = 50
@@ -27,10 +30,15 @@ _CLAIM_MINUTES = 480  # how long a person holds a task after moving it to "in pr
 
 
 def show_list(visit: Visit, error: str = "", line: str = "") -> Answer:
-    """Show the user's tasks, by status, project, tag and text."""
+    """Show the user's tasks, by status, due day, priority, project, tag and text."""
     name = visit.query.get("status", "open")
     tags = [tag for tag in visit.query.get("tag", "").split(",") if tag]
+    due, priority = visit.query.get("due", ""), visit.query.get("priority", "")
+    due_from, due_before = rules.read_due(due, clock.now()[:10]) if due else ("", "")
     query = TaskQuery(
+        due_from=due_from,
+        due_before=due_before,
+        priority=next((one for one in PRIORITIES if one == priority), None),
         text=visit.query.get("q", ""),
         tags=tags,
         needs_all_tags=True,
@@ -48,7 +56,10 @@ def show_list(visit: Visit, error: str = "", line: str = "") -> Answer:
         last = f"{end.moment},{end.number},{end.priority},{end.due or ''}"
     values = {"found": found, "next": last, "status": name, "tags": tags, "known_tags": known[:30], "text": query.text}
     more = {"names": names, "wanted": query.project or "", "error": error, "line": line}
-    return Shown("tasks.html", values | more)
+    kept = {"status": name, "q": query.text, "project": query.project, "tag": ",".join(tags)}
+    kept |= {"due": due, "priority": priority}
+    choices = {"due": due, "dues": _DUES, "priority": priority, "priorities": PRIORITIES}
+    return Shown("tasks.html", values | more | choices | {"filters": kept})
 
 
 def show(visit: Visit) -> Answer:
@@ -57,12 +68,15 @@ def show(visit: Visit) -> Answer:
         task = tasks.find(tx, visit.scope, _number(visit))
         around = tasks.list_some(tx, visit.scope, task.blocked_by)
         blocks = tasks.list_blocked(tx, visit.scope, task.number)
+        parents = tasks.list_some(tx, visit.scope, [task.parent] if task.parent else [])
+        subtasks = tasks.list_subtasks(tx, visit.scope, task.number)
         notes, count = tasks.list_notes(tx, visit.scope, task.number, _NOTES)
         item, revisions, _ = history.list_versions(tx, visit.scope, f"satchel://task/{task.number}", limit=_VERSIONS)
         fields = diffs.list_changed_fields(tx, item, revisions)
         to, back = links.of(tx, visit.scope, "task", task)
         names = projects.list_names(tx, visit.scope)
     values = {"task": task, "blockers": around, "blocks": blocks, "notes": notes, "note_count": count}
+    values |= {"parents": parents, "subtasks": subtasks}
     more = {"revisions": revisions, "links": to, "referrers": back, "names": names, "priorities": PRIORITIES}
     changes = {"fields": fields, "describe": describe_change}
     return Shown("task.html", values | more | changes | {"error": ""})
@@ -92,13 +106,14 @@ def save(visit: Visit) -> Answer:
         priority=visit.field("priority", "normal"),  # type: ignore[arg-type]
         due=visit.field("due").strip() or None,
         blocked_by=_read_numbers(visit.field("blocked_by")),
+        parent=_read_parent(visit.field("parent")),
     )
     task = visit.write(lambda tx: tasks.update(tx, visit.scope, _number(visit), patch, visit.number("version")))
     return Redirect(link("tasks", str(task.number)), f"Saved #{task.number}.", can_undo=True)
 
 
 def set_status(visit: Visit) -> Answer:
-    """Complete, cancel, reopen, start or release a task, or set its priority."""
+    """Complete, cancel, reopen, start or release a task, accept or return one in review, or set its priority."""
     number = _number(visit)
     return move(visit, [number], link("tasks", str(number)))
 
@@ -109,7 +124,7 @@ def move(visit: Visit, numbers: Sequence[int], page: str) -> Redirect:
     Raises:
         NotFound: there is no such task or status.
     """
-    to = visit.field("to")
+    to, note = visit.field("to"), visit.field("note").strip()
     statuses: dict[str, TaskStatus] = {"done": "completed", "cancelled": "cancelled", "ready": "pending"}
     if to not in (*statuses, "progress", *PRIORITIES) or not numbers:
         raise NotFound("column", to, visit.scope)
@@ -123,6 +138,8 @@ def move(visit: Visit, numbers: Sequence[int], page: str) -> Redirect:
             elif to in statuses:
                 tasks.release(tx, visit.scope, number)
                 tasks.update(tx, visit.scope, number, TaskPatch(status=statuses[to]))
+                if note:
+                    tasks.add_note(tx, visit.scope, number, note)
             else:
                 tasks.update(tx, visit.scope, number, TaskPatch(priority=to))  # type: ignore[arg-type]
 
@@ -175,6 +192,14 @@ def _read_numbers(text: str) -> list[int]:
     if not all(part.isascii() and part.isdigit() and len(part) < 16 for part in parts):
         raise WrongArgument("blocked_by", "format", value=text)
     return [int(part) for part in parts]
+
+
+def _read_parent(text: str) -> int | None:
+    """Return the number of the parent in the form; None for an empty field."""
+    numbers = _read_numbers(text)
+    if len(numbers) > 1:
+        raise WrongArgument("parent", "format", value=text)
+    return next(iter(numbers), None)
 
 
 def _number(visit: Visit) -> int:

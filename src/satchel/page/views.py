@@ -62,6 +62,7 @@ VIEWS = (
     View("GET", "/projects", projects.show),
     View("POST", "/projects", projects.add),
     View("POST", "/projects/{project}/rename", projects.rename),
+    View("POST", "/projects/{project}/review", projects.set_review),
     View("POST", "/projects/{project}/delete", projects.delete),
     View("GET", "/connect", connect.show),
     View("GET", "/settings", settings.show),

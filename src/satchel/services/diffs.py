@@ -14,7 +14,7 @@ Change = tuple[int, int, int, int]  # the range of lines in the old text, and th
 # The fields of a state, except those of a task's status.
 _FIELDS = (
     *("name", "title", "description", "tags", "arguments", "is_constant", "uri", "mime_type"),
-    *("priority", "due", "blocked_by", "expires", "replaced_by"),
+    *("priority", "due", "blocked_by", "parent", "review", "expires", "replaced_by"),
 )
 _MOST_BYTES = 32 * 1024 * 1024  # of the versions that are compared for one list
 _MOST_COMPARED = 40_000  # pairs of lines to compare for such a list
@@ -92,7 +92,7 @@ def _name_changes(item: Item, change: Version, before: _Compared, after: _Compar
     """Name the fields that a change of an item changed."""
     is_task = item.kind == "task"
     fields = [name for name in _FIELDS if getattr(before.state, name) != getattr(after.state, name)]
-    if change.action in ("update", "restore") and _read_status(before.state) != _read_status(after.state):
+    if change.action in ("update", "restore") and _find_status(before.state) != _find_status(after.state):
         fields.append("status")
     if is_task and before.project != after.project and change.action != "move":
         fields.append("project")
@@ -104,8 +104,8 @@ def _name_changes(item: Item, change: Version, before: _Compared, after: _Compar
     return fields
 
 
-def _read_status(state: State) -> tuple[bool, bool]:
-    return state.completed_at is not None, state.is_cancelled
+def _find_status(state: State) -> tuple[bool, ...]:
+    return state.review_at is not None, state.completed_at is not None, state.is_cancelled
 
 
 def _count_changed_lines(old: str, new: str) -> str:
@@ -140,6 +140,9 @@ def _list_fields(item: Item) -> list[tuple[str, str]]:
         ("priority", state.priority if item.kind == "task" else ""),
         ("due", state.due or ""),
         ("blocked_by", ", ".join(f"#{number}" for number in state.blocked_by)),
+        ("parent", "" if state.parent is None else f"#{state.parent}"),
+        ("review", state.review or ""),
+        ("review_at", state.review_at or ""),
         ("cancelled_at" if state.is_cancelled else "completed_at", state.completed_at or ""),
     ]
     return [(name, value.replace("\n", "\n  ")) for name, value in fields if value]

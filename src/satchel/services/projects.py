@@ -19,6 +19,7 @@ from satchel.model import (
     ProjectCounts,
     Prompt,
     PromptHeader,
+    Reviewer,
     Scope,
     StoreChange,
     TaskNote,
@@ -222,16 +223,33 @@ def list_notes(tx: Tx, scope: Scope, query: ChangeQuery, limit: int) -> list[tup
 def rename(tx: Tx, old: str, new: str) -> Project:
     """Rename a project."""
     rules.clean_new_name("project", new)
-    scope = Scope(project=new)
     before = _find_to_change(tx, old)
+    return _update(tx, before, replace(before, name=new))
+
+
+def set_review(tx: Tx, name: str, review: Reviewer | None) -> Project:
+    """Set who must accept the tasks that agents complete in a project; None means nobody."""
+    before = _find_to_change(tx, name)
+    return before if before.review == review else _update(tx, before, replace(before, review=review))
+
+
+def put(tx: Tx, old: str, name: str, review: Reviewer | None) -> Project:
+    """Give a project the name and the review of an old version."""
+    rules.clean_new_name("project", name)
+    before = _find_to_change(tx, old)
+    return _update(tx, before, replace(before, name=name, review=review))
+
+
+def _update(tx: Tx, before: Project, after: Project) -> Project:
+    """Store and announce the new state of a locked project."""
     try:
-        rows.rename(tx, before.number, new)
+        rows.update(tx, before.number, after.name, after.review)
     except Violation as violation:
-        raise Taken("project", "name", new, scope) from violation
-    after = current(tx, scope)
+        raise Taken("project", "name", after.name, Scope(project=after.name)) from violation
+    after = current(tx, Scope(project=after.name))
     recording.update(tx, before, after)
-    _announce(tx, old)
-    _announce(tx, new)
+    for name in dict.fromkeys((before.name, after.name)):
+        _announce(tx, name)
     return after
 
 

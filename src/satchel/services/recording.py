@@ -28,7 +28,12 @@ from satchel.storage.search_words import ItemText, list_correctable, make_words
 Recorded = Prompt | Document | Task | Project | Item
 Found = TypeVar("Found")
 
-_CHANGED_TO: dict[TaskStatus, Action] = {"completed": "complete", "cancelled": "cancel", "pending": "reopen"}
+_CHANGED_TO: dict[TaskStatus, Action] = {
+    "review": "review",
+    "completed": "complete",
+    "cancelled": "cancel",
+    "pending": "reopen",
+}
 
 
 def add(tx: Tx, added: Recorded) -> None:
@@ -144,8 +149,8 @@ _DECODER = msgspec.json.Decoder(State)
 _FIELDS: dict[type, tuple[str, ...]] = {
     Prompt: ("name", "title", "description", "tags", "arguments", "is_constant", "expires", "replaced_by"),
     Document: ("name", "description", "uri", "mime_type", "expires", "replaced_by"),
-    Task: ("title", "tags", "priority", "due", "completed_at", "is_cancelled"),
-    Project: ("name",),
+    Task: ("title", "tags", "priority", "due", "parent", "completed_at", "is_cancelled", "review_at"),
+    Project: ("name", "review"),
 }
 _ROWS: dict[ItemKind, Any] = {"prompt": prompt_rows, "document": document_rows, "project": project_rows}
 
@@ -205,9 +210,9 @@ def is_same(one: Item, other: Item) -> bool:
 
 
 def find_status(item: Item) -> TaskStatus:
-    """Return whether a task is pending, completed or cancelled; other kinds of items are always pending."""
+    """Return the status of a task, without claims; other kinds of items are always pending."""
     if item.state.completed_at is None:
-        return "pending"
+        return "pending" if item.state.review_at is None else "review"
     return "cancelled" if item.state.is_cancelled else "completed"
 
 

@@ -90,7 +90,8 @@ def put(tx: Tx, scope: Scope, live: Item, old: Item, *, undone: int = 0, is_alwa
     wanted, notes = old, _missing_blockers(tx, scope, old)
     if live.kind == "task":
         blockers = tuple(_choose_blockers(tx, scope, live, old))
-        wanted = structs.replace(old, state=structs.replace(old.state, blocked_by=blockers))
+        parent = tasks.choose_former_parent(tx, scope, live.state.parent, old.state.parent)
+        wanted = structs.replace(old, state=structs.replace(old.state, blocked_by=blockers, parent=parent))
     if live.kind == "document" and not _can_rename(tx, scope, live, old.state.name):
         wanted = structs.replace(old, state=structs.replace(old.state, name=live.name))
         notes = [f"The name {old.state.name} is taken; the document keeps the name {live.name}."]
@@ -207,7 +208,7 @@ def _put(tx: Tx, scope: Scope, live: Item, old: Item, project: int | None) -> It
         within = _enter(tx, scope, live.project)
         return recording.of(documents.update(tx, within, live.name, changes, live.version))
     if live.kind == "project":
-        return recording.of(projects.rename(tx, live.name, state.name))
+        return recording.of(projects.put(tx, live.name, state.name, state.review))
     is_moved = project != live.project
     changed = TaskPatch(
         title=state.title,
@@ -217,8 +218,10 @@ def _put(tx: Tx, scope: Scope, live: Item, old: Item, project: int | None) -> It
         priority=state.priority,
         due=state.due,
         blocked_by=state.blocked_by,
+        parent=state.parent,
         completed_at=state.completed_at,
         is_cancelled=state.is_cancelled,
+        review_at=state.review_at,
     )
     return recording.of(tasks.update(tx, scope, live.number, changed, live.version))
 

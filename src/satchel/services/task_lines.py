@@ -1,7 +1,8 @@
 r"""The grammar of a task in one line, as lists print it and `add_tasks` takes it.
 
-    #4 [x] Write docs !high due:2026-12-01 +docs @web after:#3,#5
+    #4 [x] Write docs !high due:2026-12-01 +docs @web after:#3,#5 in:#2
       its description, indented below the line
+      - a subtask of it, in the same grammar
 
 In a title, a backslash escapes text that would be read as a fact: `Learn \+1`.
 """
@@ -11,30 +12,35 @@ from collections.abc import Callable, Sequence
 from typing import Literal, cast
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from satchel.errors import EntryRefused, Refused, WrongArgument
-from satchel.model import Priority, Scope, Task, TaskDraft, TaskPatch
+from satchel.model import Priority, Scope, Task, TaskDraft, TaskPatch, TaskStatus
 from satchel.services import projects, rules, tasks
 from satchel.storage.database import Tx
 
-Mark = Literal["", "x", "-", "~"]  # pending, completed, cancelled, in progress
+Mark = Literal["", "x", "-", "~", "?"]  # pending, completed, cancelled, in progress, in review
 
 MAX_TASKS = 200  # tasks in one call
+MAX_LEVELS = 5  # levels of indented subtasks
 
+_STATUSES: dict[Mark, TaskStatus] = {"x": "completed", "-": "cancelled", "?": "review"}
 _LONGEST = 8_000  # characters of a line, without the description
 # Compiled on first use.
-_BOX = r"\[[ xX~-]\]"
+_BOX = r"\[[ xX~?-]\]"
 _FRONT = rf"(?:[-*]\s+)?(?:(?P<box>{_BOX})\s+)?(?:#(?P<label>[0-9]{{1,18}})\s+(?:(?P<mark>{_BOX})\s+)?)?"
 _LIKE_FRONT = rf"(?:[-*]|{_BOX}|#[0-9]{{1,18}})(?:\s|$)"
 _REFERENCE = r"#?[0-9]{1,18}"
 _AFTER = rf"(?i:after:){_REFERENCE}(?:,{_REFERENCE})*,?"
 _DAY = r"(?i:due:)[0-9]{4}-[0-9]{2}-[0-9]{2}"
-_FACT = rf"(?i:!(?:low|normal|high|urgent))|{_DAY}|{_AFTER}|\+[A-Za-z0-9_-]{{1,50}}|@[A-Za-z0-9._-]{{1,255}}"
+_PARENT = rf"(?i:in:){_REFERENCE}"
+_FACT = rf"(?i:!(?:low|normal|high|urgent))|{_DAY}|{_AFTER}|{_PARENT}|\+[A-Za-z0-9_-]{{1,50}}|@[A-Za-z0-9._-]{{1,255}}"
 # Texts that resemble a fact, and the correct form of that fact.
 _DOUBTS = {
     r"![A-Za-z0-9]\S*|(?i:prio|priority)[:=]\S+": "write a priority as !low, !high or !urgent",
     r"(?i:due|deadline)[:=]\S+": "write a day as due:2026-12-01",
     r"(?i:after|deps?|depends(?:[-_]?on)?|blocked[-_]?by)[:=]\S+": "write blockers as after:#7,2",
+    r"(?i:in|parent|sub(?:task)?[-_]?of)[:=]\S+": "write a parent as in:#7",
     r"#[A-Za-z]\S*|\+[^\s+]*[A-Za-z][^\s+]*|(?i:tags?|labels?)[:=]\S+": "write a tag as +docs: letters, digits, - or _",
 }
 
@@ -50,6 +56,8 @@ class TaskLine(Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...] = ()
     project: str | None = None
     after: tuple[str, ...] = ()  # `#7`: a task, or a line with this label; `2`: the second task in the call
+    parent: str | None = None  # in the same form
+    progress: str = ""  # closed and all subtasks, as in `2/5`; only lists print it
     description: str | None = None
     place: int = 0  # the index of its first line in the whole call
 
@@ -63,14 +71,17 @@ def write(line: TaskLine) -> str:
         f"#{line.label}" if line.label is not None else "",
         f"[{line.mark}]" if line.mark else "",
         _escape(line.title),
+        line.progress,
         f"!{line.priority}" if line.priority != "normal" else "",
         f"due:{line.due}" if line.due else "",
         *(f"+{tag}" for tag in line.tags),
         f"@{line.project}" if line.project else "",
         f"after:{','.join(line.after)}" if line.after else "",
+        f"in:{line.parent}" if line.parent else "",
     )
     text = " ".join(filter(None, facts))
-    description = "".join(f"\n  {one}" if one else "\n" for one in (line.description or "").split("\n"))
+    lines = _escape_items((line.description or "").split("\n"))
+    description = "".join(f"\n  {one}" if one else "\n" for one in lines)
     return text + description if line.description else text
 
 
@@ -87,6 +98,11 @@ def _unescape(title: str) -> str:
         title = title[1:]
     start = _find_fact(title)
     return title if start is None else title[:start] + title[start + 1 :]
+
+
+def _escape_items(lines: Sequence[str]) -> list[str]:
+    """Escape the lines of a description that would be read as subtasks."""
+    return [re.sub(r"^([ \t]*)(\\*- )", r"\1\\\2", line) for line in lines]
 
 
 def _find_fact(text: str) -> int | None:
@@ -120,20 +136,23 @@ def _start_of_last_word(text: str, end: int) -> int:
 
 
 def read(texts: Sequence[str]) -> list[TaskLine]:
-    """Read the tasks of several texts, joined: an indented line belongs to the task before it.
+    """Read the tasks of several texts, joined: an indented line belongs to the task above it.
 
     Raises:
         WrongArgument: there are no tasks, or too many.
         EntryRefused: a task cannot be read.
     """
     found: list[TaskLine] = []
-    for place, head, body in _split("\n".join(texts)):
+    for block in _split("\n".join(texts)):
         if len(found) == MAX_TASKS:
             raise WrongArgument("lines", "maxItems", limit=MAX_TASKS)
         try:
-            found.append(_read_line(place, head, "\n".join(body).strip("\n") or None))
+            line = _read_line(block)
         except WrongArgument as wrong:
-            raise EntryRefused(place_of(place), wrong) from wrong
+            raise EntryRefused(place_of(block.place), wrong) from wrong
+        if block.above is not None and line.project is None:
+            line = replace(line, project=found[block.above].project)
+        found.append(line)
     if not found:
         raise WrongArgument("lines", "minLength", limit=1)
     return found
@@ -158,34 +177,70 @@ def find_doubts(title: str) -> tuple[str, list[str]] | None:
     return (" ".join(tail), list(dict.fromkeys(doubts))) if doubts else None
 
 
-def _split(text: str) -> list[tuple[int, str, list[str]]]:
-    """Split a text into tasks; each is the place of its first line, that line, and the unindented description."""
+class _Block(Struct):
+    """The lines of one task."""
+
+    place: int  # the index of the first line
+    indent: int
+    head: str
+    above: int | None  # the index of the block of which it is a subtask
+    body: list[str]  # the lines of the description
+    inner: str = ""  # the indentation of the description
+    fence: str = ""  # the mark of the code that the description is in
+
+
+def _split(text: str) -> list[_Block]:
+    """Split a text into tasks. An indented line that begins with `- ` is a subtask; others belong to a description.
+
+    Raises:
+        EntryRefused: subtasks are nested too deep.
+    """
     lines = [line.removesuffix("\r") for line in text.split("\n")]
-    first = next((line for line in lines if line.strip()), "")
-    outer = _indent(first)
-    blocks: list[tuple[int, str, list[str]]] = []
-    inner = ""
+    outer = _indent(next((line for line in lines if line.strip()), ""))
+    blocks: list[_Block] = []
+    path: list[int] = []  # the indexes of the tasks around a line, the innermost last
     for place, line in enumerate(line.removeprefix(outer) for line in lines):
-        if line.strip() and not _indent(line):
-            blocks.append((place, line.strip(), []))
-            inner = ""
-        elif blocks:
-            inner = inner or (_indent(line) if line.strip() else "")
-            blocks[-1][2].append(line.removeprefix(inner) if line.strip() else "")
+        if not line.strip():
+            if path:
+                blocks[path[-1]].body.append("")
+            continue
+        indent = len(_indent(line))
+        while path and indent <= blocks[path[-1]].indent:
+            path.pop()
+        is_subtask = bool(path) and not blocks[path[-1]].fence and re.match(r"[ \t]*- +\S", line) is not None
+        if path and not is_subtask:
+            _add_to_body(blocks[path[-1]], line)
+            continue
+        if len(path) > MAX_LEVELS:
+            raise EntryRefused(place_of(place), WrongArgument("lines", "levels", limit=MAX_LEVELS))
+        blocks.append(_Block(place, indent, line.strip(), path[-1] if path else None, []))
+        path.append(len(blocks) - 1)
     return blocks
+
+
+def _add_to_body(block: _Block, line: str) -> None:
+    """Add a line to the description of a task."""
+    block.inner = block.inner or _indent(line)
+    mark = re.match(r"[ \t]*(```+|~~~+)", line)
+    if mark and not block.fence:
+        block.fence = mark[1]
+    elif mark and mark[1].startswith(block.fence) and line.strip() == mark[1]:
+        block.fence = ""
+    block.body.append(re.sub(r"^([ \t]*)\\(\\*- )", r"\1\2", line.removeprefix(block.inner)))
 
 
 def _indent(line: str) -> str:
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
-def _read_line(place: int, head: str, description: str | None) -> TaskLine:
+def _read_line(block: _Block) -> TaskLine:
+    head = block.head
     if len(head) > _LONGEST:
         raise WrongArgument("title", "maxLength", limit=_LONGEST, kind="task")
     front = re.match(_FRONT, head)
     assert front is not None, "every part of it is optional"
     title = head[front.end() :]
-    facts: dict[str, list[str]] = {"!": [], "due:": [], "@": [], "after:": [], "+": []}
+    facts: dict[str, list[str]] = {"!": [], "due:": [], "@": [], "after:": [], "in:": [], "+": []}
     while (start := _find_fact(title)) is not None and title[start] != "\\":
         sign = next(sign for sign in facts if title[start:].lower().startswith(sign))
         facts[sign].insert(0, title[start + len(sign) :])
@@ -196,6 +251,10 @@ def _read_line(place: int, head: str, description: str | None) -> TaskLine:
     for sign, given in facts.items():
         if sign != "+" and len(given) > 1:
             raise WrongArgument("lines", "grammar", value=f"{sign}{given[-2]} and {sign}{given[-1]}")
+    if block.above is not None:
+        if facts["in:"]:
+            raise WrongArgument("lines", "grammar", value=f"in:{facts['in:'][0]} and an indented line")
+        facts["in:"] = [str(block.above + 1)]
     one = {sign: given[0] if given else None for sign, given in facts.items()}
     return TaskLine(
         title=_unescape(title),
@@ -206,8 +265,9 @@ def _read_line(place: int, head: str, description: str | None) -> TaskLine:
         tags=tuple(facts["+"]),
         project=one["@"],
         after=tuple(part.strip() for part in (one["after:"] or "").split(",") if part.strip()),
-        description=description,
-        place=place,
+        parent=one["in:"],
+        description="\n".join(block.body).strip("\n") or None,
+        place=block.place,
     )
 
 
@@ -227,22 +287,41 @@ def add_all(
     if project is not None and not all(line.project for line in lines):
         known[project] = projects.get(tx, scope, project).number
     labels = _number_labels(lines)
-    waits = [_list_earlier(line, labels, len(lines)) for line in lines]
+    waits = [_list_lines(line, line.after, labels, len(lines)) for line in lines]
+    above = [_list_lines(line, [line.parent] if line.parent else [], labels, len(lines)) for line in lines]
     added: dict[int, Task] = {}
     for index in _sort(lines, waits):
         line = lines[index]
         here = [added[one].number for one in waits[index]]
-        others = [int(one[1:]) for one in line.after if one[0] == "#" and int(one[1:]) not in labels]
+        others = _list_others(line.after, labels)
+        parents = [added[one].number for one in above[index] if one in added]
+        parents += _list_others([line.parent] if line.parent else [], labels)
         try:
-            added[index] = _add(tx, scope, line, line.project or project, [*here, *others], known)
+            where = line.project or project
+            added[index] = _add(tx, scope, line, where, [*here, *others], next(iter(parents), None), known)
         except Refused as refused:
             raise EntryRefused(place_of(line.place), refused) from refused
         report(len(added))
-    return [added[index] for index in range(len(lines))]
+    for index, line in enumerate(lines):
+        if above[index] and added[index].parent is None:  # the parent was added after it, because it waits for it
+            patch = TaskPatch(parent=added[above[index][0]].number)
+            try:
+                tasks.update(tx, scope, added[index].number, patch)
+            except Refused as refused:
+                raise EntryRefused(place_of(line.place), refused) from refused
+    found = [added[index] for index in range(len(lines))]
+    # Read parents again, because they now have subtasks.
+    return tasks.list_some(tx, scope, [task.number for task in found]) if any(line.parent for line in lines) else found
 
 
 def _add(
-    tx: Tx, scope: Scope, line: TaskLine, project: str | None, blocked_by: Sequence[int], known: dict[str, int]
+    tx: Tx,
+    scope: Scope,
+    line: TaskLine,
+    project: str | None,
+    blocked_by: Sequence[int],
+    parent: int | None,
+    known: dict[str, int],
 ) -> Task:
     if line.mark == "~":
         raise WrongArgument("lines", "claims", value="[~]")
@@ -254,11 +333,13 @@ def _add(
         priority=line.priority,
         due=line.due,
         blocked_by=blocked_by,
+        parent=parent,
     )
     task = tasks.add(tx, scope, draft, known)
     if line.mark == "":
         return task
-    return tasks.update(tx, scope, task.number, TaskPatch(status="completed" if line.mark == "x" else "cancelled"))
+    status = tasks.choose_status(tx, task, _STATUSES[line.mark])
+    return tasks.update(tx, scope, task.number, TaskPatch(status=status))
 
 
 def _number_labels(lines: Sequence[TaskLine]) -> dict[int, int]:
@@ -273,18 +354,24 @@ def _number_labels(lines: Sequence[TaskLine]) -> dict[int, int]:
     return labels
 
 
-def _list_earlier(line: TaskLine, labels: dict[int, int], count: int) -> list[int]:
-    """List the indexes of the lines that a line waits for."""
+def _list_lines(line: TaskLine, references: Sequence[str], labels: dict[int, int], count: int) -> list[int]:
+    """List the indexes of the lines that references of a line name."""
     found = []
-    for reference in line.after:
+    for reference in references:
         if reference[0] == "#":
             if int(reference[1:]) in labels:
                 found.append(labels[int(reference[1:])])
         elif 0 < int(reference) <= count:
             found.append(int(reference) - 1)
         else:
-            raise EntryRefused(place_of(line.place), WrongArgument("after", "maximum", limit=count, value=reference))
+            sign = "in" if reference == line.parent else "after"
+            raise EntryRefused(place_of(line.place), WrongArgument(sign, "maximum", limit=count, value=reference))
     return found
+
+
+def _list_others(references: Sequence[str], labels: dict[int, int]) -> list[int]:
+    """List the numbers of the existing tasks that references name."""
+    return [int(one[1:]) for one in references if one[0] == "#" and int(one[1:]) not in labels]
 
 
 def _sort(lines: Sequence[TaskLine], waits: Sequence[Sequence[int]]) -> list[int]:

@@ -1,4 +1,4 @@
-"""Tasks, with their claims, notes and blockers. A task belongs to one user.
+"""Tasks, with their claims, notes, blockers and subtasks. A task belongs to one user.
 
 A claim says which agent works on a task, and until when. It ends then without a call, and its fence distinguishes old
 holders from new ones. Every claim and every change locks the row of its task first, so a claim never overlaps a change
@@ -57,6 +57,7 @@ Reference = str | int
 # The columns of a board: name and title.
 BOARD = (("ready", "Ready"), ("progress", "In progress"), ("blocked", "Blocked"), ("done", "Done"))
 MAX_NOTES = 1_000  # notes on one task
+MOST_SUBTASKS = 100  # subtasks to list of one task
 
 _LARGEST_NUMBER = 2**63 - 1
 _MOST_NAMED = 3  # tasks with one title that an error names
@@ -119,19 +120,24 @@ def list_board(tx: Tx, scope: Scope, project: str | None, *, most_open: int, mos
     done, _ = list_page(tx, scope, replace(query, filter="completed"), limit=most_done)
     cards: dict[str, list[Task]] = {name: [] for name, _ in BOARD}
     for task in pending:
-        cards["progress" if task.claim else "ready" if task.is_ready else "blocked"].append(task)
+        cards["progress" if task.claim or task.review_at else "ready" if task.is_ready else "blocked"].append(task)
     cards["done"] = list(done)
     return Board(cards, has_more)
 
 
 def list_some(tx: Tx, scope: Scope, numbers: Sequence[int]) -> list[Task]:
     """Return those of the user's tasks that have the given numbers and that the scope may see, in the given order."""
-    return _hide_blockers(tx, scope, rows.details(tx, scope.owner, numbers, scope.projects))
+    return _hide(tx, scope, rows.details(tx, scope.owner, numbers, scope.projects))
 
 
 def list_blocked(tx: Tx, scope: Scope, number: int) -> list[Task]:
     """Return the user's tasks that a task blocks."""
     return list_some(tx, scope, [one for one, _ in rows.blocked_tasks(tx, scope.owner, number)])
+
+
+def list_subtasks(tx: Tx, scope: Scope, number: int) -> list[Task]:
+    """Return the first subtasks of a task that the user may see."""
+    return list_some(tx, scope, rows.list_subtasks(tx, scope.owner, number, scope.projects, MOST_SUBTASKS))
 
 
 def count_held(tx: Tx, scope: Scope, query: TaskQuery) -> int:
@@ -250,7 +256,7 @@ def add(tx: Tx, scope: Scope, draft: TaskDraft, known: dict[str, int] | None = N
     `known` maps the names of projects that were read before to their numbers; this call adds its own.
 
     Raises:
-        NotFound: there is no such project, or the user has no such blocker.
+        NotFound: there is no such project, or the user has no such blocker or parent.
         Forbidden: the scope may not enter the project.
     """
     draft = rules.clean("task", draft)
@@ -262,7 +268,7 @@ def add(tx: Tx, scope: Scope, draft: TaskDraft, known: dict[str, int] | None = N
     if draft.project is not None and draft.project not in known:
         known[draft.project] = projects.get(tx, scope, draft.project).number
     project = None if draft.project is None else known[draft.project]
-    return _hide_blockers(tx, scope, [_insert(tx, scope, draft, project)])[0]
+    return _hide(tx, scope, [_insert(tx, scope, draft, project)])[0]
 
 
 def update(
@@ -282,9 +288,9 @@ def update(
     keeps the time of the first closing.
 
     Raises:
-        NotFound, Forbidden: as `add` about project and blockers.
-        WrongArgument: the task would block itself, directly or through others; or a caller limited to some projects
-            would take it out of them.
+        NotFound, Forbidden: as `add` about project, blockers and parent.
+        WrongArgument: the task would block itself or be part of itself, directly or through others; or a caller
+            limited to some projects would take it out of them.
     """
     patch = rules.clean("task", patch)
     if patch.project is None and scope.projects is not None:
@@ -299,22 +305,26 @@ def update(
         if renews_time:
             before = replace(before, updated_at=now)
             rows.update(tx, before)
-        return _hide_blockers(tx, scope, [before])[0]
+        return _hide(tx, scope, [before])[0]
     if after.blocked_by != before.blocked_by or (tx.restores is not None and patch.blocked_by is not UNSET):
         after = _store_blockers(tx, scope, before, after)
-    if after.is_completed and before.claim is not None:
+    if after.parent not in (None, before.parent):
+        _check_parent(tx, scope, after)
+    if (after.is_completed or after.review_at) and before.claim is not None:
         rows.end_claim(tx, before.owner, before.number)
         after = replace(after, claim=None)
     after = _store(tx, scope, before, after, now)
+    if after.parent not in (None, before.parent):
+        _check_above(tx, scope, after.number)
     if after.project != before.project:
         _announce(tx, before)  # also in its former project
     _announce(tx, after, with_blocked=after.is_completed != before.is_completed)
-    return _hide_blockers(tx, scope, [after])[0]
+    return _hide(tx, scope, [after])[0]
 
 
 def _change(tx: Tx, scope: Scope, before: Task, patch: TaskPatch, now: Timestamp) -> Task:
     """Apply a patch to a task."""
-    names = ("title", "description", "priority", "due", "completed_at", "is_cancelled")
+    names = ("title", "description", "priority", "due", "parent", "completed_at", "is_cancelled", "review_at")
     new: dict[str, Any] = {name: value for name in names if (value := getattr(patch, name)) is not UNSET}
     if isinstance(patch.project, str) and patch.project != before.project:
         new |= {"project": patch.project, "project_number": projects.get(tx, scope, patch.project).number}
@@ -324,10 +334,14 @@ def _change(tx: Tx, scope: Scope, before: Task, patch: TaskPatch, now: Timestamp
         new["tags"] = tuple(rules.clean_tags("task", rules.apply_changes(before.tags, patch.tags)))
     if patch.blocked_by is not UNSET:
         new["blocked_by"] = _change_blockers(tx, scope, before, patch.blocked_by)
+    if patch.parent is None and tx.restores is None and not _sees_parent(tx, scope, before):
+        del new["parent"]  # a parent that is deleted or not open to the scope stays
     if patch.status == "pending":
-        new |= {"completed_at": None, "is_cancelled": False}
-    elif patch.status is not UNSET and patch.status != before.status:
-        new |= {"completed_at": now, "is_cancelled": patch.status == "cancelled"}
+        new |= {"completed_at": None, "is_cancelled": False, "review_at": None}
+    elif patch.status == "review" and before.status != "review":
+        new |= {"completed_at": None, "is_cancelled": False, "review_at": now}
+    elif patch.status in ("completed", "cancelled") and patch.status != before.status:
+        new |= {"completed_at": now, "is_cancelled": patch.status == "cancelled", "review_at": None}
     return replace(before, **new)
 
 
@@ -355,6 +369,14 @@ def check_unchanged(tx: Tx, task: Task, expected_version: int | None = None, fen
     newest = task.claim or rows.last_claim(tx, task.owner, task.number)
     if newest is None or newest.fence != fence:
         raise StaleFence(task.number, fence, newest)
+
+
+def choose_status(tx: Tx, task: Task, wanted: TaskStatus) -> TaskStatus:
+    """Return the status that the caller may give a task: review for a completion that a person must accept first."""
+    if wanted != "completed" or task.status == "completed" or tx.scope.is_person or task.project is None:
+        return wanted
+    project = projects.find(tx, task.project)
+    return "review" if project is not None and project.review == "people" else wanted
 
 
 def _check_claim(task: Task, holder: Holder | None, fence: int | None = None) -> None:
@@ -409,16 +431,17 @@ def delete(
 
 
 def restore(tx: Tx, scope: Scope, number: int) -> Task:
-    """Restore a deleted task, with its former blockers and the tasks that it blocked.
+    """Restore a deleted task, with its former blockers, parent and subtasks, and the tasks that it blocked.
 
-    The result also has the blockers that the scope may not see.
+    The result also has the blockers and the parent that the scope may not see.
 
     Raises:
-        WrongArgument: the task would block itself through others, because blockers changed meanwhile.
+        WrongArgument: the task would block itself or be part of itself, because other tasks changed meanwhile.
     """
     was = recording.check_deleted(rows.find_deleted(tx, scope.owner, number), "task")
     recording.check_deleted(rows.restore(tx, was) or None, "task")
     _check_circle(tx, scope, number)
+    _check_above(tx, scope, number)
     [task] = rows.details(tx, was.owner, [number])
     _index(tx, task)
     rows.set_note_text(tx, was.owner, number, rules.fold(rows.note_text(tx, was.owner, number)))
@@ -442,7 +465,10 @@ def _insert(tx: Tx, scope: Scope, draft: TaskDraft, project: int | None) -> Task
         tags=tuple(draft.tags),
         priority=draft.priority,
         due=draft.due,
+        parent=draft.parent,
     )
+    if task.parent is not None:
+        _check_parent(tx, scope, task)
     if draft.blocked_by:
         task = _store_blockers(tx, scope, task, replace(task, blocked_by=tuple(sorted({*draft.blocked_by}))))
     recording.add(tx, task)
@@ -543,21 +569,82 @@ def name_circle(tx: Tx, scope: Scope, path: Sequence[int]) -> str:
     return " → ".join(names)
 
 
-def _hide_blockers(tx: Tx, scope: Scope, found: list[Task]) -> list[Task]:
-    """Return tasks without the blockers that the scope may not see."""
-    blockers = [] if scope.projects is None else sorted({number for task in found for number in task.blocked_by})
-    if not blockers:
+def _hide(tx: Tx, scope: Scope, found: list[Task]) -> list[Task]:
+    """Return tasks without deleted parents, and without the blockers and parents that the scope may not see."""
+    others = {task.parent for task in found if task.parent is not None}
+    if scope.projects is not None:
+        others.update(number for task in found for number in task.blocked_by)
+    if not others:
         return found
-    seen = rows.visible(tx, scope.owner, blockers, scope.projects)
-    return [
-        replace(
-            task,
-            blocked_by=tuple(number for number in task.blocked_by if number in seen),
-            open_blockers=tuple(number for number in task.open_blockers if number in seen),
-            waits_elsewhere=not seen.issuperset(task.open_blockers),
-        )
-        for task in found
-    ]
+    seen = rows.visible(tx, scope.owner, sorted(others), scope.projects)
+    return [_hide_others(task, seen, is_confined=scope.projects is not None) for task in found]
+
+
+def _hide_others(task: Task, seen: set[int], *, is_confined: bool) -> Task:
+    """Return a task without its parent, if that is not among the seen tasks, and without blockers that are not."""
+    task = task if task.parent is None or task.parent in seen else replace(task, parent=None)
+    if not is_confined:
+        return task
+    return replace(
+        task,
+        blocked_by=tuple(number for number in task.blocked_by if number in seen),
+        open_blockers=tuple(number for number in task.open_blockers if number in seen),
+        waits_elsewhere=not seen.issuperset(task.open_blockers),
+    )
+
+
+# -- subtasks ---------------------------------------------------------------------------------------------------
+
+
+def choose_former_parent(tx: Tx, scope: Scope, present: int | None, former: int | None) -> int | None:
+    """Return the parent that a restored version gets: the former one, deleted or not, if the scope may see it.
+
+    A present parent that the scope may not see stays.
+    """
+    known = [one for one in (present, former) if one is not None]
+    seen = rows.visible(tx, scope.owner, known, scope.projects, with_deleted=True) if known else set()
+    if present is not None and present not in seen and scope.projects is not None:
+        return present
+    return former if former in seen else None
+
+
+def _sees_parent(tx: Tx, scope: Scope, task: Task) -> bool:
+    """Return whether the parent of a task, if it has one, exists and is open to the scope."""
+    return task.parent is None or bool(rows.visible(tx, scope.owner, [task.parent], scope.projects))
+
+
+def _check_parent(tx: Tx, scope: Scope, task: Task) -> None:
+    """Check that the new parent of a task is another task that the scope may see, or in a restore a deleted one.
+
+    From here on, such updates wait for each other, because two that do not see each other could make a circle.
+
+    Raises:
+        NotFound: it is not.
+        WrongArgument: it is the task itself.
+    """
+    parent = task.parent or 0
+    if parent == task.number:
+        raise WrongArgument("parent", "acyclic", value=f"#{parent} → #{parent}", kind="task")
+    tx.lock(f"parents of {task.owner}")
+    possible = [parent] if 0 < parent <= _LARGEST_NUMBER else []
+    if not rows.visible(tx, task.owner, possible, scope.projects, with_deleted=tx.restores is not None):
+        raise NotFound("task", str(parent), scope)
+
+
+def _check_above(tx: Tx, scope: Scope, number: int) -> None:
+    """Check that a stored task is not part of itself, directly or through others.
+
+    Raises:
+        WrongArgument: it is; the value names the tasks of the circle that the scope may see.
+    """
+    with tx.in_all_projects():
+        parents = dict(rows.list_parents(tx, scope.owner, number))
+    path = [number]
+    while (above := parents.get(path[-1])) is not None and above not in path:
+        path.append(above)
+    if above == number:
+        circle = name_circle(tx, scope, [*path, number])
+        raise WrongArgument("parent", "acyclic", value=circle, kind="task")
 
 
 # -- claims -----------------------------------------------------------------------------------------------------
@@ -582,7 +669,7 @@ def claim(
     """
     _check_minutes(minutes)
     task = _locked(tx, scope, task)
-    if task.is_completed:
+    if task.is_completed or task.review_at is not None:
         raise TaskClosed(task.number, task.status)
     _check_claim(task, None if takes_over else holder)
     return _put_claim(tx, scope, task, holder, minutes)
@@ -625,7 +712,7 @@ def release(
     if task.claim is not None:
         rows.end_claim(tx, task.owner, task.number, _find_former(tx, task.claim, holder))
         _announce(tx, task)
-    return _hide_blockers(tx, scope, [replace(task, claim=None)])[0]
+    return _hide(tx, scope, [replace(task, claim=None)])[0]
 
 
 def _check_minutes(minutes: int) -> None:
@@ -642,7 +729,7 @@ def _put_claim(tx: Tx, scope: Scope, task: Task, holder: Holder, minutes: int) -
     else:
         claim = rows.put_claim(tx, task.owner, task.number, holder, until, _find_former(tx, task.claim, holder))
     _announce(tx, task)
-    return _hide_blockers(tx, scope, [replace(task, claim=claim)])[0], claim
+    return _hide(tx, scope, [replace(task, claim=claim)])[0], claim
 
 
 def _find_former(tx: Tx, claim: Claim | None, holder: Holder | None) -> rows.Former:

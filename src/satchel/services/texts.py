@@ -306,6 +306,23 @@ def find_headings(text: str) -> Iterator[Heading]:
                 yield Heading(number, len(found[1]), found[2])
 
 
+def find_boxes(text: str) -> list[str]:
+    """Return the texts of the unticked boxes of a text: lines that begin with `- [ ] `, outside fenced code."""
+    if "- [ ]" not in text:
+        return []
+    fence = ""
+    found = []
+    for line in text.split("\n"):
+        mark = re.match(_FENCE, line)
+        if mark and not fence:
+            fence = mark[1]
+        elif mark and mark[1].startswith(fence) and line.strip() == mark[1]:
+            fence = ""
+        elif not fence and (box := re.match(r"\s*- \[ \]\s+(.*\S)", line)):
+            found.append(box[1])
+    return found
+
+
 def _end_of_front_matter(lines: list[str]) -> int:
     """Return the number of lines of front matter."""
     if lines[0].rstrip() != "---":

@@ -55,14 +55,18 @@ SENTENCES: Mapping[tuple[str, str], str] = {
         "arguments",
         "pattern",
     ): "{field} can have letters, digits and _ only, must not begin with a digit, and cannot be a Jinja2 keyword",
+    ("due", "filter"): "{field} must be overdue, today, week, or a day like <2026-12-01",
     ("cursor", "format"): "{field} is not valid here: use next_cursor from the previous page",
     ("lines", "format"): "{field} must be a range like 10-40, 10- or 25",
     ("lines", "maximum"): "The last line of the text is {limit}",
     ("lines", "contentEncoding"): "A document of type {value} has no lines",
     ("heading", "contentEncoding"): "A document of type {value} has no headings",
     ("blocked_by", "acyclic"): "A task cannot wait for itself: {value}",
+    ("parent", "acyclic"): "A task cannot be a subtask of itself: {value}",
     ("after", "acyclic"): "Some lines wait for each other: {value}",
     ("after", "maximum"): "after:{value} names no task of this call: the highest position is {limit}",
+    ("in", "maximum"): "in:{value} names no task of this call: the highest position is {limit}",
+    ("lines", "levels"): "Subtasks can be nested {limit} levels deep",
     ("lines", "grammar"): "{value} exclude each other",
     ("lines", "claims"): "A new task cannot be in progress",
     ("lines", "uniqueItems"): "{value} is the label of another line",
@@ -74,6 +78,7 @@ _FOR_PEOPLE: Mapping[tuple[str, str], str] = {
     ("content", "contentEncoding"): "the content is not UTF-8 text, as its MIME type requires",
     ("due", "format"): "{quoted} is not a day: write 2026-12-31, tomorrow, friday or 3d",
     ("expires", "format"): "{quoted} is not a day: write it like 2026-12-31",
+    ("due", "filter"): "{quoted} is not a range of due days: write overdue, today, week or <2026-12-01",
     ("user", "format"): "{quoted} is not a user: a user is a UUID, as `satchel user` prints it",
     ("expires_at", "format"): (
         "{quoted} is not a time: write 12h, 90d, tomorrow, friday, 2030-12-31 or 2030-12-31T18:00"
@@ -161,7 +166,7 @@ def _describe_task(error: SatchelError, voice: Voice) -> str | None:
         taken = f", who took it over from you at {error.claim.taken_at[:16]}Z" if error.was_yours else ""
         return f"task #{error.number} is held by {error.claim.holder} until {error.claim.until[:16]}Z{taken}"
     if isinstance(error, TaskClosed):
-        return f"task #{error.number} is {error.status}"
+        return f"task #{error.number} is {'in review' if error.status == 'review' else error.status}"
     if isinstance(error, StaleFence):
         return _describe_fence(error)
     if isinstance(error, NothingReady):

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from satchel.model import Project, ProjectCounts, TagCount
+from satchel.model import Project, ProjectCounts, Reviewer, TagCount
 from satchel.storage.database import Tx
 from satchel.storage.tasks import Allowed, by_confinement, confine
 
-_COLUMNS = "number, id, name, created_at, updated_at, version"  # as in Project
+_COLUMNS = "number, id, name, created_at, updated_at, version, review"  # as in Project
 _COUNT = len(_COLUMNS.split(", "))
 _COUNT_OPEN = by_confinement("""
     select coalesce(project, 0), count(*) from tasks
@@ -79,14 +79,15 @@ def add(tx: Tx, name: str) -> bool:
     return tx.one(sql, id=tx.new_id(), name=name, now=tx.now) is not None
 
 
-def rename(tx: Tx, number: int, name: str) -> None:
-    """Rename a project.
+def update(tx: Tx, number: int, name: str, review: Reviewer | None) -> None:
+    """Change the name of a project, and who reviews its tasks.
 
     Raises:
         Violation: projects_name, if the new name is taken.
     """
     where = "number = :number and deleted_at is null"
-    tx.renew("projects", "name = :name", where, columns="number", number=number, name=name)
+    changes = "name = :name, review = :review"
+    tx.renew("projects", changes, where, columns="number", number=number, name=name, review=review)
 
 
 def delete(tx: Tx, number: int) -> None:

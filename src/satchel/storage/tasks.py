@@ -55,7 +55,10 @@ _DETAILS = f"""
         (select string_agg(tag, ',') from task_tags where task = tasks.number),
         (select string_agg(case when is_open then '+' when is_open is null then '-' else '' end
             || cast(blocker as text), ',') from blockers where task = tasks.number),
-        is_cancelled
+        is_cancelled, parent, review_at,
+        (select cast(count(*) as text) || ',' || cast(count(c.completed_at) as text) from tasks c
+            where c.parent = tasks.number and c.owner = tasks.owner and c.deleted_at is null
+                and (not :is_confined or c.project in :allowed))
 """
 _CLAIM = "holder, holder_key, until, fence, former_key, taken_at"
 # This adds the current claim. Its columns are renamed, so that they do not make other names ambiguous.
@@ -141,7 +144,7 @@ def lock(tx: Tx, owner: str, key: int | str, allowed: Allowed = None) -> Task | 
 def find_deleted(tx: Tx, owner: str, number: int) -> Task | None:
     """Return an owner's deleted task with all stored fields."""
     sql = f"select {_DETAILS} from tasks where {_DELETED}"
-    row = tx.one(sql, owner=owner, number=number)
+    row = tx.one(sql, owner=owner, number=number, **confine(tx, None))
     return _read(row) if row else None
 
 
@@ -156,7 +159,10 @@ def list_newest(
 
 def _read(row: Row) -> Task:
     try:
-        project, project_number, priority, due, tags, joined, is_cancelled, *claim = row[_COUNT:]
+        project, project_number, priority, due, tags, joined, is_cancelled, parent, review_at, counted, *claim = row[
+            _COUNT:
+        ]
+        subtasks, subtasks_done = map(int, counted.split(","))
         blockers = joined.split(",") if joined else ()
         values = (
             *row[:_COUNT],
@@ -170,6 +176,10 @@ def _read(row: Row) -> Task:
             tuple(sorted(-int(one) for one in blockers if one[0] == "-")),
             False,
             bool(is_cancelled),
+            parent,
+            review_at,
+            subtasks,
+            subtasks_done,
             _read_claim(tuple(claim)) if claim and claim[0] is not None else None,
         )
     except (IndexError, ValueError) as error:
@@ -187,8 +197,9 @@ def add(tx: Tx, owner: str, draft: TaskDraft, project: int | None) -> Task:
         Violation: the foreign key, if the project was purged.
     """
     sql = f"""
-        insert into tasks (id, owner, title, description, project, priority, due, created_at, updated_at)
-        values (:id, :owner, :title, :description, :project, :priority, :due, :now, :now) returning {_COLUMNS}
+        insert into tasks (id, owner, title, description, project, priority, due, parent, created_at, updated_at)
+        values (:id, :owner, :title, :description, :project, :priority, :due, :parent, :now, :now)
+        returning {_COLUMNS}
     """
     priority = PRIORITIES.index(draft.priority) + 1
     values = {"id": tx.new_id(), "owner": owner, "project": project, "priority": priority, "now": tx.now}
@@ -205,12 +216,12 @@ def update(tx: Tx, task: Task) -> None:
     """
     sql = """
         update tasks set title = :title, description = :description, project = :project, priority = :priority,
-            due = :due, completed_at = :completed_at, is_cancelled = :is_cancelled, updated_at = :updated_at,
-            version = :version
+            due = :due, parent = :parent, review_at = :review_at, completed_at = :completed_at,
+            is_cancelled = :is_cancelled, updated_at = :updated_at, version = :version
         where number = :number and owner = :owner and deleted_at is null
     """
-    names = ("number", "owner", "title", "description", "due", "completed_at", "updated_at", "version")
-    values = {name: getattr(task, name) for name in names}
+    names = ("number", "owner", "title", "description", "due", "parent", "review_at", "completed_at")
+    values = {name: getattr(task, name) for name in (*names, "updated_at", "version")}
     values |= {"project": task.project_number, "priority": PRIORITIES.index(task.priority) + 1}
     tx.run(sql, **values, is_cancelled=int(task.is_cancelled))
 
@@ -315,6 +326,33 @@ def blocked_tasks(tx: Tx, owner: str, blocker: int) -> list[tuple[int, str | Non
         where b.blocker = :blocker and b.owner = :owner and t.deleted_at is null order by t.number
     """
     return [(number, project) for number, project in tx.all(sql, blocker=blocker, owner=owner)]
+
+
+# -- subtasks ---------------------------------------------------------------------------------------------------
+
+
+def list_subtasks(tx: Tx, owner: str, parent: int, allowed: Allowed, limit: int) -> list[int]:
+    """Return the numbers of the first subtasks of an owner's task."""
+    sql = f"""
+        select number from tasks where parent = :parent and owner = :owner and deleted_at is null and {CONFINED}
+        order by number limit :limit
+    """
+    values = {"parent": parent, "owner": owner, "limit": limit, **confine(tx, allowed)}
+    return [number for (number,) in tx.all(sql, **values)]
+
+
+def list_parents(tx: Tx, owner: str, task: int) -> list[tuple[int, int]]:
+    """Return the task and the tasks above it, each with its parent, in no order."""
+    sql = """
+        with recursive above (number, parent) as (
+            select number, parent from tasks where number = :task and owner = :owner and parent is not null
+            union
+            select t.number, t.parent from above join tasks t on t.number = above.parent
+            where t.owner = :owner and t.deleted_at is null and t.parent is not null
+        )
+        select number, parent from above
+    """
+    return [(number, parent) for number, parent in tx.all(sql, task=task, owner=owner)]
 
 
 # -- claims -----------------------------------------------------------------------------------------------------
@@ -512,6 +550,7 @@ _ORDER: dict[TaskFilter, str] = {
     "ready": _BY_URGENCY,
     "pending": _BY_URGENCY,
     "in_progress": _BY_URGENCY,
+    "review": _BY_URGENCY,
     "completed": "t.completed_at desc, t.number desc",
     "cancelled": "t.completed_at desc, t.number desc",
     "all": "t.created_at desc, t.number desc",
@@ -534,13 +573,17 @@ _SAME_PRIORITY_NO_DAY_YOUNGER = (f"{_SAME_PRIORITY_NO_DAY[0]} and (t.created_at,
 _LOWER_PRIORITY = ("and t.priority < :priority", _BY_URGENCY)
 
 _HAS_OPEN_BLOCKER = "exists (select 1 from blockers b where b.task = t.number and b.is_open)"
-_IS_READY = f"and t.completed_at is null and not {_HAS_OPEN_BLOCKER}"
+_IS_READY = f"and t.completed_at is null and t.review_at is null and not {_HAS_OPEN_BLOCKER}"
 _STATUS: dict[TaskFilter, str] = {
     "ready": _IS_READY,
     "pending": "and t.completed_at is null",
     "in_progress": """
         and t.completed_at is null
         and t.number in (select task from task_claims where owner = :owner and until > :now)
+    """,
+    "review": """
+        and t.completed_at is null
+        and t.number in (select number from tasks where owner = :owner and review_at is not null and deleted_at is null)
     """,
     "completed": "and t.completed_at is not null and t.is_cancelled = 0",
     "cancelled": "and t.completed_at is not null and t.is_cancelled = 1",
@@ -558,6 +601,8 @@ _IN_PROJECT_OR_NONE = """
         select number from projects where deleted_at is null and name <> :project
     ))
 """
+_DUE_FROM, _DUE_BEFORE = "and t.due >= :due_from", "and t.due < :due_before"
+_OF_PRIORITY = "and t.priority = :wanted_priority"
 _TAGGED = "and (select count(*) from task_tags g where g.task = t.number and g.tag in :tags) >= :needed"
 # This is a scalar sub-select, because `exists` could become a join that reads the texts of all the owner's tasks first.
 _CONTAINING = """
@@ -655,6 +700,9 @@ def _conditions(query: TaskQuery) -> tuple[str, ...]:
     """Return the conditions that a query adds, except its filter."""
     return (
         "" if query.project is None else _IN_PROJECT_OR_NONE if query.takes_unfiled else _IN_PROJECT,
+        _DUE_FROM if query.due_from else "",
+        _DUE_BEFORE if query.due_before else "",
+        _OF_PRIORITY if query.priority else "",
         _TAGGED if query.tags else "",
         _CONTAINING if query.text else "",
     )
@@ -665,6 +713,9 @@ def _values(tx: Tx, owner: str, query: TaskQuery, allowed: Allowed) -> dict[str,
         **confine(tx, allowed),
         "owner": owner,
         "project": query.project,
+        "due_from": query.due_from,
+        "due_before": query.due_before,
+        "wanted_priority": PRIORITIES.index(query.priority) + 1 if query.priority else 0,
         "tags": list(query.tags),
         "needed": query.needed_tags,
         "text": query.text,

@@ -238,6 +238,7 @@ def _delete(context: Context, args: tools.Delete, named: _Named) -> Reply:
         said += [f"{key}{remark}" for remark in _describe_includes(others)]
     going_tasks = tasks.list_some(context.tx, context.scope, [item.number for item in items if item.kind == "task"])
     notes = [note for task in going_tasks for note in task_answers.describe_holder(context, task, f"#{task.number}")]
+    notes += _describe_subtasks(context, going_tasks)
     waiting = _find_waiting(context, going_tasks)
     for scope in {there.scope.project: there.scope for _, there in places}.values():
         ids = [item.id for item, there in places if item.kind == "prompt" and there.scope.project == scope.project]
@@ -269,6 +270,19 @@ def _find_waiting(context: Context, going: Sequence[Task]) -> list[int]:
     numbers = {task.number for task in going if not task.is_completed}
     blocked = {one.number for number in numbers for one in tasks.list_blocked(context.tx, context.scope, number)}
     return sorted(blocked - {task.number for task in going})
+
+
+def _describe_subtasks(context: Context, going: Sequence[Task]) -> list[str]:
+    """Say which subtasks stay when their parents are deleted."""
+    numbers = {task.number for task in going}
+    notes = []
+    for task in going:
+        found = tasks.list_subtasks(context.tx, context.scope, task.number) if task.subtasks else []
+        if left := [f"#{one.number}" for one in found if one.number not in numbers]:
+            notes.append(
+                f"#{task.number} had {format_count(len(left), 'subtask')}, now without a parent: {_name_some(left)}."
+            )
+    return notes
 
 
 def _find_referrers(context: Context, there: Context, item: Item, named: _Named) -> list[links.Link]:
@@ -482,7 +496,7 @@ def _change_task(context: Context, item: Item, args: tools.UpdateItems, changed:
     before = tasks.find(context.tx, context.scope, item.number)
     changed.items.append(before.number)
     patch = TaskPatch(
-        status=args.status,
+        status=args.status if args.status is UNSET else tasks.choose_status(context.tx, before, args.status),
         priority=args.priority,
         due=answers.none_if_empty(args.due),
         tags=UNSET if args.tags is UNSET else rules.read_changes("tags", args.tags),
@@ -492,13 +506,15 @@ def _change_task(context: Context, item: Item, args: tools.UpdateItems, changed:
     after = tasks.update(context.tx, context.scope, before.number, patch, holder=holder)
     if after.version == before.version:
         if args.status is not UNSET:
-            changed.note(f" was {before.status} already.", item.key)
+            changed.note(f" was {'in review' if before.status == 'review' else before.status} already.", item.key)
         if args.to:
             changed.note(f" was in project {args.to} already.", item.key)
         return
     _note_tags(args, before, after, item.key, changed)
     if after.project != before.project:
         changed.note(f" moved from {before.project or 'no project'} to {args.to}.", item.key)
+    if after.status == "review" and args.status != "review":
+        changed.note(" waits for review by a person.", item.key)
     if after.is_completed and not before.is_completed:
         changed.closed.append(before.number)
         for note in task_answers.describe_holder(context, before, ""):
@@ -520,7 +536,7 @@ def _reply_changes(context: Context, args: tools.UpdateItems, named: _Named, cha
         for task in (after[number] for number in changed.closed):
             if blockers := task_answers.list_blockers(task):
                 changed.note(f" was still blocked by {', '.join(blockers)}.", f"#{task.number}")
-    notes = changed.say_notes()
+    notes = changed.say_notes() + task_answers.describe_closing(context, *(after[one] for one in changed.closed))
     if args.to and not args.copy and len(numbers) < len(changed.items):
         notes.append(f"The originals of prompts and documents are in the trash of project '{here}'.")
     ready, lines = task_answers.show_ready(task_answers.find_unblocked(context, changed.closed), here)

@@ -28,6 +28,7 @@ _ROOM_OF_COMPLETED = 600
 _NEW_DAYS = 7  # days with activity that a new client gets
 _MOST_READY = 5
 _MOST_CLAIMED = 10
+_MOST_REVIEWED = 5
 _MOST_EXPIRED = 5
 _MOST_PROJECTS = 10
 _MOST_TAGS = 10
@@ -58,8 +59,9 @@ def list_projects(context: Context, _args: ListProjects) -> Body:
         counts = {"prompts": held.prompts, "documents": held.documents}
         if open_tasks is not None:
             counts["open_tasks"] = open_tasks.get(project.number, 0)
-        rows.append({"name": project.name, **counts})
-        lines.append(f"- {project.name}: {_format_counts(counts)}")
+        review = {"review": project.review} if project.review else {}
+        rows.append({"name": project.name, **counts, **review})
+        lines.append(f"- {project.name}: {_format_counts(counts)}{'; people review its tasks' if review else ''}")
     exists = any(project.name == here for project, _ in found)
     why = projects.describe_why(context.scope, exists=exists)
     current = "The current project is" if exists or context.scope.makes else "There is no project"
@@ -76,7 +78,7 @@ def catch_up(context: Context, args: CatchUp) -> Body:
     elsewhere = history.list_elsewhere(context.tx, context.scope, query)
     parts = [_tell_projects(context, elsewhere), _tell_done(context, query, elsewhere, period)]
     if may_read(context, "task"):
-        parts += [_tell_claims(context), _tell_expired(context, query), _tell_ready(context)]
+        parts += [_tell_claims(context), _tell_expired(context, query), _tell_review(context), _tell_ready(context)]
     members: dict[str, Any] = {}
     lines: list[str] = []
     for part, more in parts:
@@ -202,6 +204,16 @@ def _tell_claims(context: Context) -> Part:
         members["more_in_progress"] = True
         lines.append("and more: list_tasks")
     return members, lines
+
+
+def _tell_review(context: Context) -> Part:
+    """Name the tasks of the project that wait for a person to accept them."""
+    query = TaskQuery(filter="review", project=context.scope.project)
+    found, has_more = tasks.list_page(context.tx, context.scope, query, limit=_MOST_REVIEWED)
+    if not found:
+        return {}, []
+    names = [f"#{task.number} {_shorten(task.title)}" for task in found] + (["..."] if has_more else [])
+    return {"in_review": names}, [f"In review: {', '.join(names)}"]
 
 
 def _tell_expired(context: Context, query: ChangeQuery) -> Part:

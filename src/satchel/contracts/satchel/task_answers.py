@@ -14,14 +14,16 @@ from satchel.contracts.satchel.history import describe_versions
 from satchel.contracts.satchel.texts import find_links
 from satchel.contracts.satchel.tools import Neighbour, Note, TaskRow, WholeTask
 from satchel.model import MAX_DESCRIPTION, ChangeQuery, Claim, Holder, Task, uri_of
-from satchel.services import history, tasks
+from satchel.services import history, tasks, texts
 from satchel.services.task_lines import Mark, TaskLine, write
 
 HIDDEN_BLOCKER = "a task of a project that is not open here"
 
 _MOST_NOTES = 50  # notes in an answer about one task
 _MOST_NEWS = 100  # changes and notes in an answer about what is new
-MARKS: dict[str, Mark] = {"pending": "", "in_progress": "~", "completed": "x", "cancelled": "-"}
+_MOST_BOXES = 5  # unticked boxes that a note names
+_LONGEST_BOX = 60
+MARKS: dict[str, Mark] = {"pending": "", "in_progress": "~", "review": "?", "completed": "x", "cancelled": "-"}
 
 
 def make_row(task: Task, here: str, *, is_echo: bool = False) -> TaskRow:
@@ -36,10 +38,18 @@ def make_row(task: Task, here: str, *, is_echo: bool = False) -> TaskRow:
         project=UNSET if task.project == here else task.project,
         blocked_by=task.open_blockers,
         blocked_elsewhere=task.waits_elsewhere,
+        parent=task.parent,
+        subtasks=_write_progress(task),
+        unticked=len(texts.find_boxes(task.description or "")),
         holder=task.claim.holder if task.claim else "",
         until=format_minute(task.claim.until) if task.claim else "",
         version=task.version if is_echo else UNSET,
     )
+
+
+def _write_progress(task: Task) -> str:
+    """Write how many of a task's subtasks are closed; empty if it has none."""
+    return f"{task.subtasks_done}/{task.subtasks}" if task.subtasks else ""
 
 
 def format_task(task: Task, here: str | None = None) -> str:
@@ -53,8 +63,12 @@ def format_task(task: Task, here: str | None = None) -> str:
         tags=task.tags,
         project=None if task.project == here else task.project,
         after=tuple(f"#{number}" for number in task.open_blockers),
+        parent=f"#{task.parent}" if task.parent else None,
+        progress=_write_progress(task),
     )
+    boxes = len(texts.find_boxes(task.description or ""))
     more = (
+        f"({_count_boxes(boxes)} open)" if boxes else "",
         f"({format_claim(task.claim)})" if task.claim else "",
         f"(waits for {HIDDEN_BLOCKER})" if task.waits_elsewhere else "",
         "(in no project)" if here is not None and task.project is None else "",
@@ -107,6 +121,30 @@ def describe_holder(context: Context, task: Task, what: str = "It") -> list[str]
     return [f"{what} was held by {format_claim(task.claim)}."]
 
 
+def describe_closing(context: Context, *closed: Task) -> list[str]:
+    """Say what tasks that were closed or sent to review leave open, and which parents can be completed now."""
+    notes = []
+    for task in closed:
+        if task.status == "review":
+            notes.append(f"#{task.number} waits for review by a person.")
+        if boxes := [] if task.is_cancelled else texts.find_boxes(task.description or ""):
+            named = ", ".join(join_lines(one)[:_LONGEST_BOX] for one in boxes[:_MOST_BOXES])
+            are, more = "is" if len(boxes) == 1 else "are", ", ..." if len(boxes) > _MOST_BOXES else ""
+            notes.append(f"{_count_boxes(len(boxes))} of #{task.number} {are} not ticked: {named}{more}.")
+        if left := task.subtasks - task.subtasks_done:
+            notes.append(f"{format_count(left, 'subtask')} of #{task.number} {'is' if left == 1 else 'are'} open.")
+    parents = sorted({task.parent for task in closed if task.is_completed and task.parent is not None})
+    for parent in tasks.list_some(context.tx, context.scope, parents):
+        if not parent.is_completed and parent.subtasks == parent.subtasks_done:
+            title = join_lines(parent.title)
+            notes.append(f"All subtasks of #{parent.number} {title} are closed: it can be completed.")
+    return notes
+
+
+def _count_boxes(boxes: int) -> str:
+    return "1 box" if boxes == 1 else f"{boxes} boxes"
+
+
 def describe_move(before: Task, after: Task) -> list[str]:
     """Say from which project to which a task was moved, if it was."""
     if before.project_number == after.project_number:
@@ -137,6 +175,8 @@ def show_whole(context: Context, task: Task, here: str) -> tuple[str, WholeTask]
     """Return a task with the notes, blockers and links that the caller may see, as text and as JSON."""
     blockers = tasks.list_some(context.tx, context.scope, task.blocked_by)
     blocked = tasks.list_blocked(context.tx, context.scope, task.number)
+    parents = tasks.list_some(context.tx, context.scope, [task.parent] if task.parent else [])
+    children = tasks.list_subtasks(context.tx, context.scope, task.number) if task.subtasks else []
     notes, count = tasks.list_notes(context.tx, context.scope, task.number, _MOST_NOTES)
     names = history.name_authors([one.author for one in notes], context.scope)
     links, linked_from = find_links(context, "task", task)
@@ -157,6 +197,10 @@ def show_whole(context: Context, task: Task, here: str) -> tuple[str, WholeTask]
         blocked_by=[Neighbour(one.number, one.title, one.status) for one in blockers],
         blocked_elsewhere=task.waits_elsewhere,
         blocks=[Neighbour(one.number, one.title, one.status) for one in blocked],
+        parent=next((Neighbour(one.number, one.title, one.status) for one in parents), None),
+        subtasks=_write_progress(task),
+        children=[Neighbour(one.number, one.title, one.status) for one in children],
+        unticked=len(texts.find_boxes(task.description or "")),
         holder=claim.holder if claim else "",
         until=format_minute(claim.until) if claim else "",
         fence=claim.fence if claim else 0,
@@ -166,11 +210,14 @@ def show_whole(context: Context, task: Task, here: str) -> tuple[str, WholeTask]
         linked_from=linked_from,
     )
     older = [f"({format_count(whole.older_notes, 'older note')} left out)"] if whole.older_notes else []
+    more_children = ["..."] if task.subtasks > len(children) else []
     parts = [
         _format_head(task, whole),
         task.description or "",
         _format_list("Waits for", map(_format_neighbour, blockers)),
         _format_list("Blocks", map(_format_neighbour, blocked)),
+        _format_list("Subtask of", map(_format_neighbour, parents)),
+        _format_list("Subtasks", [*map(_format_neighbour, children), *more_children]),
         _format_list("Notes", [*older, *(f"{one.at} {one.by}: {one.text}" for one in whole.notes)]),
         _format_list("Links", links),
         _format_list("Linked from", linked_from),
@@ -194,7 +241,16 @@ def show_news(context: Context, task: Task, here: str, query: ChangeQuery) -> tu
         if one.note in texts
     ]
     news = replace(
-        whole, description=None, blocked_by=[], blocks=[], links=(), linked_from=(), notes=notes, older_notes=0
+        whole,
+        description=None,
+        parent=None,
+        blocked_by=[],
+        blocks=[],
+        children=[],
+        links=(),
+        linked_from=(),
+        notes=notes,
+        older_notes=0,
     )
     parts = [
         _format_head(task, whole),
@@ -212,6 +268,7 @@ def _format_head(task: Task, whole: WholeTask) -> str:
         f"created {whole.created}",
         f"updated {whole.updated}",
         f"{task.status} {whole.completed}" if whole.completed else "",
+        f"in review since {format_minute(task.review_at)}" if task.review_at else "",
         f"fence {task.claim.fence}" if task.claim else "",
     ]
     return f"{format_task(task)}\n{', '.join(filter(None, facts))}"

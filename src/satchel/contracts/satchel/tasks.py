@@ -31,23 +31,31 @@ LISTS: dict[TaskFilter, str] = {
     "ready": "o",
     "pending": "o",
     "in_progress": "o",
+    "review": "o",
     "completed": "d",
     "cancelled": "d",
     "all": "a",
 }
+_SETTLED = ("review", "completed", "cancelled")  # statuses in which nobody works on a task
+_NAMES = {"all": "tasks", "review": "tasks in review"}
 
 
 @task_answers.tells_taken
 def list_tasks(context: Context, args: tools.ListTasks) -> Body:
-    last = decode_cursor(args.cursor, LISTS[args.status])
+    status: TaskFilter = args.status or ("pending" if args.due else "ready")
+    last = decode_cursor(args.cursor, LISTS[status])
     here = args.project or context.scope.project
+    due_from, due_before = rules.read_due(args.due, context.tx.now[:10]) if args.due else ("", "")
     query = TaskQuery(
-        filter=args.status,
+        filter=status,
+        due_from=due_from,
+        due_before=due_before,
+        priority=args.priority or None,
         project=args.project or None,
         text=args.query or "",
         tags=read_tags(args.tags),
         needs_all_tags=args.match == "all",
-        holder_key=task_answers.find_holder(context).key if args.status == "ready" else None,
+        holder_key=task_answers.find_holder(context).key if status == "ready" else None,
     )
     after = TaskPosition(last[1], int(last[2]), int(last[3]), last[4] or None) if last else None
     found, has_more = tasks.list_page(context.tx, context.scope, query, limit=args.limit, after=after)
@@ -55,16 +63,16 @@ def list_tasks(context: Context, args: tools.ListTasks) -> Body:
     rows, found, has_more = answers.fit_page(rows, found, has_more=has_more)
     next_cursor = None
     if has_more:
-        at = tasks.position_of(args.status, found[-1])
-        next_cursor = encode_cursor(LISTS[args.status], at.moment, at.number, at.priority, at.due or "")
+        at = tasks.position_of(status, found[-1])
+        next_cursor = encode_cursor(LISTS[status], at.moment, at.number, at.priority, at.due or "")
     lines = [task_answers.format_task(task, here) for task in found]
     members: dict[str, Any] = {"project": here, "tasks": rows}
-    if args.status == "ready" and last is None and (held := tasks.count_held(context.tx, context.scope, query)):
+    if status == "ready" and last is None and (held := tasks.count_held(context.tx, context.scope, query)):
         members["held"] = held
         lines.append(f"{held} more {'is' if held == 1 else 'are'} held by others.")
     return answers.reply_page(
         context,
-        "tasks" if args.status == "all" else f"{args.status.replace('_', ' ')} tasks",
+        _name_tasks(status, args),
         lines,
         where=args.project or None,
         next_cursor=next_cursor,
@@ -73,6 +81,18 @@ def list_tasks(context: Context, args: tools.ListTasks) -> Body:
         notes=_describe_missing_tags(context, query, found) if last is None else (),
         **members,
     )
+
+
+def _name_tasks(status: TaskFilter, args: tools.ListTasks) -> str:
+    """Return words for the tasks that a call lists, such as `pending tasks of high priority due today`."""
+    due = args.due.lower() if args.due else ""
+    when = {"": "", "overdue": "that are overdue", "today": "due today", "week": "due in the next 7 days"}
+    words = (
+        _NAMES.get(status, f"{status.replace('_', ' ')} tasks"),
+        f"of {args.priority} priority" if args.priority else "",
+        when.get(due, f"due before {due[1:].strip()}"),
+    )
+    return " ".join(filter(None, words))
 
 
 def _describe_missing_tags(context: Context, query: TaskQuery, found: Sequence[Task]) -> list[str]:
@@ -119,6 +139,7 @@ def add_task(context: Context, args: tools.AddTask) -> Body:
         priority=args.priority,
         due=args.due or None,
         blocked_by=_find_numbers(context, args.blocked_by or (), UNSET),
+        parent=_find_parent(context, args.parent, UNSET) or None,
     )
     return _reply("Added", context, tasks.add(context.tx, context.scope, draft))
 
@@ -158,7 +179,8 @@ def update_task(context: Context, args: tools.UpdateTask) -> Body:
         priority=args.priority,
         due=answers.none_if_empty(args.due),
         blocked_by=_read_blockers(context, args),
-        status=args.status,
+        parent=_find_parent(context, args.parent, args.project),
+        status=args.status if args.status is UNSET else tasks.choose_status(context.tx, before, args.status),
     )
     version, fence, holder = args.expected_version or None, args.fence or None, task_answers.find_protector(context)
     try:
@@ -171,6 +193,9 @@ def update_task(context: Context, args: tools.UpdateTask) -> Body:
     is_changed = after.version != before.version or args.note is not UNSET
     notes = task_answers.describe_holder(context, before) if is_changed and not fence else []
     notes += task_answers.describe_move(before, after)
+    asks_again = args.status == "completed" and after.status == "review"
+    if asks_again or (after.status in _SETTLED and after.status != before.status):
+        notes += task_answers.describe_closing(context, after)
     return _reply("Updated" if is_changed else "Unchanged", context, after, before, notes)
 
 
@@ -178,16 +203,21 @@ def update_task(context: Context, args: tools.UpdateTask) -> Body:
 def complete_task(context: Context, args: tools.CompleteTask) -> Body:
     before = _lock_task(context, args)
     fence, holder = args.fence or None, task_answers.find_protector(context)
-    after, was_completed = tasks.complete(context.tx, context.scope, before, fence, holder=holder)
+    status = tasks.choose_status(context.tx, before, "completed")
+    was_completed = before.status == status
+    after = tasks.update(context.tx, context.scope, before, TaskPatch(status=status), fence=fence, holder=holder)
     _add_note(context, after, args.note)
     if was_completed:
+        if status == "review":
+            return _reply("Already in review:", context, after, notes=task_answers.describe_closing(context, after))
         return _reply("Already completed", context, after, already_completed=True)
     notes = [] if fence else task_answers.describe_holder(context, before)
     if before.is_cancelled:
         notes.append("It was cancelled.")
     if blockers := task_answers.list_blockers(after):
         notes.append(f"It was still blocked by {', '.join(blockers)}.")
-    return _reply("Completed", context, after, before, notes)
+    notes += task_answers.describe_closing(context, after)
+    return _reply("Completed" if after.is_completed else "Sent to review", context, after, before, notes)
 
 
 def _read_blockers(context: Context, args: tools.UpdateTask) -> list[int] | BlockerChange | UnsetType:
@@ -200,6 +230,16 @@ def _read_blockers(context: Context, args: tools.UpdateTask) -> list[int] | Bloc
         added=tuple(_find_numbers(context, given.added, args.project)),
         removed=tuple(_find_numbers(context, given.removed, args.project)),
     )
+
+
+def _find_parent(context: Context, reference: str | UnsetType, project: str | UnsetType) -> int | UnsetType | None:
+    """Return the number of the parent that a call names; None for an empty text, which detaches a subtask."""
+    if reference is UNSET:
+        return UNSET
+    if not reference:
+        return None
+    with _name_project(context, project):
+        return tasks.find_number(context.tx, context.scope, reference, project or None)
 
 
 def _add_note(context: Context, task: Task, note: str | UnsetType) -> None:

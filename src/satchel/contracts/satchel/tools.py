@@ -144,13 +144,16 @@ class TaskRow(Struct, omit_defaults=True):
     project: str | UnsetType | None = UNSET  # omitted if it is the answer's project
     blocked_by: tuple[int, ...] = ()  # the open blockers
     blocked_elsewhere: bool = False  # by tasks that the caller may not see
+    parent: int | None = None
+    subtasks: str = ""  # the closed and all of its subtasks, as in 2/5
+    unticked: int = 0  # the number of `- [ ]` in its description
     holder: str = ""
     until: str = ""
     version: int | UnsetType = UNSET  # in echoes of writes
 
 
 class Neighbour(Struct, omit_defaults=True):
-    """A task that blocks another, or waits for it."""
+    """A task that blocks another or waits for it, a parent or a subtask."""
 
     number: int
     title: str
@@ -183,6 +186,10 @@ class WholeTask(Struct, omit_defaults=True):
     blocked_by: list[Neighbour] = []
     blocked_elsewhere: bool = False
     blocks: list[Neighbour] = []
+    parent: Neighbour | None = None
+    subtasks: str = ""  # as in a row
+    children: list[Neighbour] = []  # the first of its subtasks
+    unticked: int = 0
     holder: str = ""
     until: str = ""
     fence: int = 0
@@ -238,7 +245,11 @@ ITEM: Schema = {
     "type": "object",
     "properties": {"kind": STRING, **DOCUMENT["properties"], **PROMPT["properties"], **TASK["properties"]},
 }
-COUNTED = object_of("name", name=STRING, **dict.fromkeys(("prompts", "documents", "open_tasks", "changes"), INTEGER))
+COUNTED = object_of(
+    "name",
+    **dict.fromkeys(("name", "review"), STRING),
+    **dict.fromkeys(("prompts", "documents", "open_tasks", "changes"), INTEGER),
+)
 VERSION = {"version": INTEGER, **dict.fromkeys(("at", "action", "by"), STRING)}
 # A version in the history of an item has the fields that it changed. A note has its text, and makes no version.
 CHANGE = object_of("kind", "item", *VERSION, kind=STRING, item=STRING, title=STRING, text=STRING, **VERSION)
@@ -481,6 +492,7 @@ Blockers = Annotated[list[str], Meta(extra=hidden(max_items=100, takes_numbers=T
 Day = Annotated[str, Meta(description="YYYY-MM-DD", extra=_LINE)]
 Fence = Annotated[int, Meta(description="From your claim", extra=_NUMBER)]
 
+_PARENT = hidden(takes_numbers=True, is_trimmed=True, max_length=500)
 _FILTERS = [*get_args(TaskFilter)]  # in this order, which msgspec loses
 _GRAMMAR = (
     "Title !high due:2026-12-01 +tag @project after:#7,2 in:#5 - #7 is a task, 2 the second here; "
@@ -495,13 +507,21 @@ class AddTask(Struct):
     priority: Priority = "normal"
     due: Day | UnsetType = UNSET
     blocked_by: Blockers | UnsetType = UNSET
+    parent: Annotated[str, Meta(extra=_PARENT)] | UnsetType = UNSET
     project: Project | UnsetType = UNSET
 
 
 class ListTasks(Struct):
-    status: Annotated[
-        TaskFilter, Meta(description="ready: can start now; pending: all open", extra_json_schema={"enum": _FILTERS})
-    ] = "ready"
+    status: (
+        Annotated[
+            TaskFilter,
+            Meta(
+                description="ready: can start now; pending: all open",
+                extra_json_schema={"enum": _FILTERS, "default": "ready"},  # but pending if due is given
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
     query: Annotated[str, Meta(description="Text in title or description", extra=_QUERY)] | UnsetType = UNSET
     tags: Tags | UnsetType = UNSET
     match: Match = "any"
@@ -533,7 +553,7 @@ class UpdateTask(Struct):
     priority: Priority | UnsetType = UNSET
     due: Day | UnsetType = UNSET
     blocked_by: Blockers | UnsetType = UNSET
-    parent: Annotated[str, Meta(description="Makes it a subtask", extra=_ITEM)] | UnsetType = UNSET
+    parent: Annotated[str, Meta(description="Makes it a subtask", extra=_PARENT)] | UnsetType = UNSET
     note: Text | UnsetType = UNSET
     to: Annotated[str, Meta(description="Project to move to", extra=_NAME)] | UnsetType = UNSET
     expected_version: Version | UnsetType = UNSET
@@ -602,7 +622,7 @@ class UpdateItems(InProject):
 
 class History(InProject):
     item: HistoryItem | UnsetType = UNSET
-    since: Annotated[str, Meta(description="Time, 2h, 3d or marker", extra=_LINE)] | UnsetType = UNSET
+    since: Annotated[str, Meta(description="Time, 2h or marker", extra=_LINE)] | UnsetType = UNSET
     until: Text | UnsetType = UNSET
     version: Version | UnsetType = UNSET
     against: Annotated[int, Meta(description="Diff from it", extra=_NUMBER)] | UnsetType = UNSET
@@ -723,7 +743,7 @@ TOOLS = (
             "why since period done",
             why=STRING,
             **dict.fromkeys(("since", "period"), STRING),
-            **dict.fromkeys(("tags", "completed", "done", "task_notes"), STRINGS),
+            **dict.fromkeys(("tags", "completed", "done", "task_notes", "in_review"), STRINGS),
             **dict.fromkeys(
                 ("prompts", "documents", "open_tasks", "more_others", "more_ready", "ready_elsewhere"), INTEGER
             ),
@@ -904,7 +924,7 @@ TOOLS = (
         _history,
         "history",
         History,
-        "List changes in the project; with item, its versions, one version or a diff",
+        "List changes; with item, its versions, one version or a diff",
         answer_of(
             *("changes", "kind item versions", "kind item version text", "kind item version against diff"),
             **dict.fromkeys(("kind", "item", "text", "diff", "lines", "since", "next_cursor"), STRING),

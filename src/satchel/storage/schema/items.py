@@ -28,7 +28,8 @@ create table projects (
     created_at {text} not null,
     updated_at {text} not null,
     deleted_at {text},
-    version {integer} not null default 1
+    version {integer} not null default 1,
+    review {text}
 ) {strict};
 create unique index projects_name on projects (name) where deleted_at is null;
 create index projects_deleted on projects (deleted_at) where deleted_at is not null;

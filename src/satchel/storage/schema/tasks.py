@@ -18,7 +18,8 @@ def _secure(*tables: str) -> str:
 
 TASKS = Statements(
     both="""
--- `completed_at` is the time at which a task was closed, cancelled tasks included.
+-- `completed_at` is the time at which a task was closed, cancelled tasks included. The `parent` of a subtask stays,
+-- like a blocker, when that task is deleted or purged.
 create table tasks (
     number {number},
     id {text} not null constraint tasks_id unique,
@@ -28,6 +29,8 @@ create table tasks (
     description {text},
     priority {integer} not null default 2,
     due {text},
+    parent {integer},
+    review_at {text},
     completed_at {text},
     is_cancelled {integer} not null default 0,
     created_at {text} not null,
@@ -45,6 +48,8 @@ create index tasks_next_of_project on tasks (owner, project, priority desc, (due
 create index tasks_done on tasks (owner, completed_at, number)
     where completed_at is not null and deleted_at is null;
 create index tasks_cancelled on tasks (owner, completed_at, number) where is_cancelled = 1 and deleted_at is null;
+create index tasks_by_parent on tasks (parent, owner) where parent is not null and deleted_at is null;
+create index tasks_in_review on tasks (owner) where review_at is not null and deleted_at is null;
 -- Only the beginning of the title: PostgreSQL indexes no key beyond 2,704 bytes.
 create index tasks_by_title on tasks (owner, substr(title, 1, 60)) where deleted_at is null;
 create index tasks_deleted on tasks (deleted_at) where deleted_at is not null;
