@@ -206,6 +206,7 @@ class Prompt(Struct, frozen=True, kw_only=True):
     replaced_by: str | None = None  # the name of another prompt
     is_constant: bool = False  # a template without arguments, which includes other texts
     layer: str = ""  # the personal project, if it was found there and not in the call's project
+    label: str = ""  # the label by which this version was found
 
     @property
     def is_template(self) -> bool:
@@ -597,6 +598,7 @@ class Version(Struct, frozen=True):
     undoes: int | None  # the number of the change that this one reversed
     note: int = 0  # the number of the note that was added; 0 for any other change
     author: Author = Author()
+    labels: tuple[str, ...] = ()  # of this version of a prompt; only in the list of its versions
 
     @property
     def done(self) -> str:

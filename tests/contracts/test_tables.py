@@ -43,6 +43,7 @@ SAMPLES: dict[type[errors.SatchelError], list[errors.SatchelError]] = {
         errors.UnknownAuthor("x", ("codex 1", "user 1a2b3c4d, page")),
         errors.UnknownAuthor("x", ()),
     ],
+    errors.LabelMissing: [errors.LabelMissing("p", "live", ("production",)), errors.LabelMissing("p", "live", ())],
     errors.TaskHeld: [errors.TaskHeld(7, CLAIM)],
     errors.TaskClosed: [errors.TaskClosed(7, "completed")],
     errors.StaleFence: [errors.StaleFence(7, 1, CLAIM), errors.StaleFence(7, 1, None)],

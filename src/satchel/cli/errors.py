@@ -14,6 +14,7 @@ from satchel.errors import (
     EntryRefused,
     Forbidden,
     KeyReused,
+    LabelMissing,
     MissingPart,
     NotConfirmed,
     NotFound,
@@ -73,6 +74,7 @@ _CODES: dict[type[SatchelError], str] = {  # the most specific type wins
     MissingPart: "not_found",
     VersionMissing: "not_found",
     UnknownAuthor: "not_found",
+    LabelMissing: "not_found",
     NothingReady: "not_found",
     Forbidden: "forbidden",
     QuotaExceeded: "forbidden",
@@ -110,6 +112,7 @@ def end(
 
 _NEXT_ARGUMENT = {  # by field and rule
     ("content", "contentEncoding"): "Name a binary type with --mime-type.",
+    ("content", "include"): "Add what it includes first, or keep it as plain text with --plain.",
     ("content", "template"): "Correct it, or keep it as plain text with --plain.",
     ("prompt", "readOnly"): "Save a copy with: satchel prompt add",
 }
@@ -128,6 +131,7 @@ _ADVICE: dict[type[SatchelError], Callable[[Any], str]] = {
     WrongArgument: lambda error: _NEXT_ARGUMENT.get((error.field, error.rule), ""),
     VersionMissing: lambda error: f"Kept versions: {', '.join(map(str, error.kept)) or 'none'}.",
     UnknownAuthor: lambda error: f"Authors of changes here: {'; '.join(error.authors) or 'none'}.",
+    LabelMissing: lambda error: f"Its labels: {', '.join(error.known) or 'none'}.",
     VersionConflict: lambda error: f"Nothing was changed. To see the changes, run: satchel log '{error.key}'",
     AmbiguousItem: lambda error: f"Name one of them: {' or '.join(error.references)}",
     TaskHeld: lambda error: (

@@ -127,6 +127,7 @@ def _show_versions(session: Session, reference: str, query: ChangeQuery, limit: 
             {
                 **describe_revision(one),
                 "fields": list(fields.get(one.number, ())),
+                **({"labels": list(one.labels)} if one.labels else {}),
                 **({"note": notes.get(one.note)} if one.note else {}),
             }
             for one in found
@@ -140,7 +141,8 @@ def _show_versions(session: Session, reference: str, query: ChangeQuery, limit: 
 def _describe_action(one: Version, fields: Sequence[str], note: str) -> str:
     if one.note:
         return f"note: {' '.join(note.split())}"
-    return f"{describe_change(one.action, fields)}{' (undo)' if one.undoes else ''}"
+    labels = f" [{', '.join(one.labels)}]" if one.labels else ""
+    return f"{describe_change(one.action, fields)}{' (undo)' if one.undoes else ''}{labels}"
 
 
 def _list_facts(session: Session, revision: Version) -> tuple[str, str, str]:

@@ -220,6 +220,38 @@ def add_tags(tx: Tx, project: int, number: int, tags: Sequence[str]) -> None:
     tx.many(sql, [{"prompt": number, "project": project, "tag": tag} for tag in tags])
 
 
+def labels(tx: Tx, number: int) -> dict[str, int]:
+    """Return the labels of a prompt, sorted, with their versions."""
+    rows = tx.all("select label, version from prompt_labels where prompt = :number", number=number)
+    return dict(sorted((label, version) for label, version in rows))
+
+
+def labels_in(tx: Tx, project: str) -> dict[int, dict[str, int]]:
+    """Return the labels of the prompts of a project, by the numbers of the prompts."""
+    sql = f"""
+        select prompt, label, version from prompt_labels
+        where prompt in (select number from prompts where {_IN_PROJECT}) order by prompt, label
+    """
+    found: dict[int, dict[str, int]] = {}
+    for prompt, label, version in tx.all(sql, project=project):
+        found.setdefault(prompt, {})[label] = version
+    return found
+
+
+def set_label(tx: Tx, number: int, label: str, version: int) -> None:
+    """Add a label to a prompt, or move it to another version."""
+    sql = """
+        insert into prompt_labels (prompt, label, version) values (:prompt, :label, :version)
+        on conflict (prompt, label) do update set version = excluded.version
+    """
+    tx.run(sql, prompt=number, label=label, version=version)
+
+
+def remove_label(tx: Tx, number: int, label: str) -> None:
+    """Remove a label from a prompt."""
+    tx.run("delete from prompt_labels where prompt = :number and label = :label", number=number, label=label)
+
+
 def set_text(tx: Tx, number: int, *, title: str, content: str) -> None:
     """Replace the folded text of a prompt, which searches read."""
     is_indexed = int(len(content) <= MAX_INDEXED_CHARACTERS)

@@ -52,6 +52,17 @@ def name_place(place: str) -> Iterator[None]:
         raise errors.EntryRefused(f"{place}{within}", error) from error
 
 
+@contextmanager
+def name_target() -> Iterator[None]:
+    """Name the argument `to` in an error about the project to which a task moves."""
+    try:
+        yield
+    except errors.WrongArgument as wrong:
+        if wrong.field != "project":
+            raise
+        raise errors.WrongArgument("to", wrong.rule, limit=wrong.limit, value=wrong.value) from wrong
+
+
 def error(code: str, message: str, hint: str, **more: Any) -> Body:
     """Make the answer of a failed call, without the members that are None."""
     structured = {"code": code, "message": message, "hint": hint, **without_nulls(more)}
@@ -106,6 +117,16 @@ def explain_missing_version(missing: errors.VersionMissing) -> Body:
 def explain_unknown_author(unknown: errors.UnknownAuthor) -> Body:
     hint = f"Authors of changes here: {'; '.join(unknown.authors)}." if unknown.authors else "Leave by out."
     return error("not_found", _sentence(unknown), hint, argument="by", near=list(unknown.authors) or None)
+
+
+def explain_missing_label(missing: errors.LabelMissing) -> Body:
+    near = list(missing.known)
+    return error("not_found", _sentence(missing), _list_labels(missing), near=near or None)
+
+
+def _list_labels(missing: errors.LabelMissing) -> str:
+    known = ", ".join(missing.known)
+    return f"Its labels are {known}." if known else "It has no labels: update_prompt with label sets one."
 
 
 def explain_ambiguous_item(ambiguous: errors.AmbiguousItem) -> Body:
@@ -210,6 +231,7 @@ FAILURES: dict[type[Exception], Callable[[Any], Body]] = {
     ),
     errors.VersionMissing: explain_missing_version,
     errors.UnknownAuthor: explain_unknown_author,
+    errors.LabelMissing: explain_missing_label,
     WrongValue: lambda wrong: error(
         "invalid_argument",
         wrong.message,
@@ -310,6 +332,8 @@ METHOD_FAILURES: dict[type[Exception], Callable[[Any], ProtocolError]] = {
     errors.AmbiguousItem: lambda ambiguous: ProtocolError(
         INVALID_PARAMS, _describe_ambiguity(ambiguous), {"name": ambiguous.key, "near": list(ambiguous.references)}
     ),
+    errors.VersionMissing: lambda missing: invalid_params(_sentence(missing)),  # of a label
+    errors.LabelMissing: lambda missing: invalid_params(f"{_sentence(missing)} {_list_labels(missing)}"),
     errors.NotFound: protocol_error,
     errors.Forbidden: protocol_error,
     errors.WrongArgument: lambda wrong: invalid_params(f"Missing required argument: {wrong.field}"),  # in prompts/get
@@ -393,7 +417,8 @@ _EXAMPLES = {
     "boolean": "For example true.",
     "array": 'For example ["one", "two"].',
 }
-_ENTRIES = {  # examples of an entry of these lists
+_ENTRIES = {  # examples of an object, or of an entry of these lists
+    "where": '{"tags": ["old"], "status": "pending"}',
     "arguments": '{"name": "who", "required": true}',
     "edits": '{"old": "a", "new": "b"}',
     "prompts": '{"title": "Review", "content": "Review the diff."}',
@@ -441,6 +466,8 @@ _ARGUMENT_HINTS = {  # by field and rule
     ("mime_type", "format"): "Leave it out to use the type that the name implies.",
     ("content", "include"): "Add what it includes first, or give arguments: [] to keep it as plain text.",
     ("content", "template"): "Correct it, or give arguments: [] to keep it as plain text.",
+    ("label", "pattern"): "For example production; -production removes that label.",
+    ("label", "maxItems"): "Remove one first: label: -NAME.",
     ("heading", "not"): "Leave one of them out.",
     ("arguments", "not"): "A filled-in prompt is always returned whole.",
     ("", "contentEncoding"): "Read it without {field}.",
@@ -464,4 +491,6 @@ _ARGUMENT_HINTS = {  # by field and rule
     ("lines", "claims"): "Leave [~] out, then claim the task with claim_task.",
     ("lines", "uniqueItems"): "Give each line its own label, or none.",
     ("note", "maxItems"): "Add the text to its description instead.",
+    ("text", "maxItems"): "Shorten it with edit_text, then remember the line again.",
+    ("text", "memory"): "Move or delete that document first.",
 }

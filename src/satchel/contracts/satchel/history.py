@@ -222,12 +222,13 @@ def describe_versions(
     rows, lines = [], []
     for one in found:
         row = _describe_version(one, names, notes.get(one.note, ""))
-        changed = fields.get(one.number, ())
-        rows.append({**row, "fields": list(changed)} if changed else row)
+        changed, labels = fields.get(one.number, ()), f" [{', '.join(one.labels)}]" if one.labels else ""
+        more = {"fields": list(changed), "labels": list(one.labels)}
+        rows.append({**row, **{name: value for name, value in more.items() if value}})
         if one.note:
             lines.append(f"{row['at']} note by {row['by']}: {row['text']}")
         else:
-            lines.append(f"v{one.version} {row['at']} {describe_change(one.action, changed)} by {row['by']}")
+            lines.append(f"v{one.version} {row['at']} {describe_change(one.action, changed)} by {row['by']}{labels}")
     return rows, lines
 
 

@@ -11,6 +11,7 @@ from satchel.contracts.content import format_minute
 from satchel.contracts.contract import Body, Context, Reply
 from satchel.contracts.satchel import answers, task_answers, tools
 from satchel.contracts.satchel.answers import answer_once, decode_cursor, read_tags
+from satchel.contracts.satchel.errors import name_target
 from satchel.contracts.satchel.history import read_since
 from satchel.errors import EntryRefused, Forbidden, NotFound, Reason, WrongArgument
 from satchel.model import (
@@ -183,12 +184,8 @@ def update_task(context: Context, args: tools.UpdateTask) -> Body:
         status=args.status if args.status is UNSET else tasks.choose_status(context.tx, before, args.status),
     )
     version, fence, holder = args.expected_version or None, args.fence or None, task_answers.find_protector(context)
-    try:
+    with name_target():
         after = tasks.update(context.tx, context.scope, before, patch, version, fence, holder=holder)
-    except WrongArgument as wrong:
-        if wrong.field != "project":
-            raise
-        raise WrongArgument("to", wrong.rule, limit=wrong.limit, value=wrong.value) from wrong
     _add_note(context, after, args.note)
     is_changed = after.version != before.version or args.note is not UNSET
     notes = task_answers.describe_holder(context, before) if is_changed and not fence else []

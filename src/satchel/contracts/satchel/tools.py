@@ -74,6 +74,13 @@ class DeclaredArgument(Struct, omit_defaults=True):
     open: bool = False
 
 
+class VersionLabel(Struct):
+    """A label, and the version that it names."""
+
+    label: str
+    version: int
+
+
 class PromptAnswer(Struct, omit_defaults=True, kw_only=True):
     """The members that a list, the echo of a change and a whole prompt share."""
 
@@ -83,6 +90,7 @@ class PromptAnswer(Struct, omit_defaults=True, kw_only=True):
     version: int | None = None  # not in lists; libraries' prompts have none
     description: str | None = None
     tags: tuple[str, ...] = ()
+    labels: tuple[VersionLabel, ...] = ()  # not in lists
     uses: int = 0
     last_used: str | None = None
     expires: str | None = None  # a day
@@ -101,6 +109,7 @@ class WholePrompt(PromptAnswer, kw_only=True):
     arguments: tuple[DeclaredArgument, ...] = ()
     created: str | None = None
     updated: str | None = None
+    label: str = ""  # by which this version was found
     lines: str = ""
     of: int = 0
     outline: tuple[str, ...] = ()
@@ -253,8 +262,8 @@ COUNTED = object_of(
 VERSION = {"version": INTEGER, **dict.fromkeys(("at", "action", "by"), STRING)}
 # A version in the history of an item has the fields that it changed. A note has its text, and makes no version.
 CHANGE = object_of("kind", "item", *VERSION, kind=STRING, item=STRING, title=STRING, text=STRING, **VERSION)
-VERSIONS = list_of(object_of(*VERSION, **VERSION, fields=STRINGS, text=STRING))
-FILLED_IN = {"name": STRING, "from": STRING, "text": STRING}
+VERSIONS = list_of(object_of(*VERSION, **VERSION, fields=STRINGS, labels=STRINGS, text=STRING))
+FILLED_IN = {"name": STRING, "from": STRING, "text": STRING, "version": INTEGER, "label": STRING}
 DELETED = object_of("kind", "item", kind=STRING, item=STRING, title=STRING)
 REFERRED = list_of(object_of("item", "by", item=STRING, by=STRINGS))
 LINE = object_of("line", "text", line=INTEGER, text=STRING)
@@ -741,14 +750,16 @@ TOOLS = (
         "Call first: recent changes, claimed tasks and tasks ready to start",
         answer_of(
             "why since period done",
-            why=STRING,
-            **dict.fromkeys(("since", "period"), STRING),
-            **dict.fromkeys(("tags", "completed", "done", "task_notes", "in_review"), STRINGS),
+            **dict.fromkeys(("why", "since", "period"), STRING),
             **dict.fromkeys(
-                ("prompts", "documents", "open_tasks", "more_others", "more_ready", "ready_elsewhere"), INTEGER
+                ("tags", "completed", "done", "task_notes", "in_review", "memory", "personal_memory"), STRINGS
             ),
-            **dict.fromkeys(("in_progress", "expired_claims", "ready"), TASKS),
-            **dict.fromkeys(("more_completed", "more_done", "more_in_progress"), BOOLEAN),
+            **dict.fromkeys(("prompts", "documents", "open_tasks", "ready_elsewhere"), INTEGER),
+            **dict.fromkeys(("more_others", "more_memory", "more_personal_memory", "more_ready"), INTEGER),
+            **dict.fromkeys(("in_progress", "expired_claims", "overdue", "due_today", "ready"), TASKS),
+            **dict.fromkeys(
+                ("more_completed", "more_done", "more_in_progress", "more_overdue", "more_due_today"), BOOLEAN
+            ),
             others=list_of(COUNTED),
         ),
     ),
@@ -757,7 +768,7 @@ TOOLS = (
         "remember",
         Remember,
         "Remember one line for the project; project personal: for all projects and users",
-        answer_of("added", added=BOOLEAN),
+        answer_of("added line", added=BOOLEAN, line=STRING),
         ADDS,
     ),
     _tool(_projects, "add_project", AddProject, "Add a project", answer_of("added", added=BOOLEAN), ADDS),
@@ -796,7 +807,7 @@ TOOLS = (
         "Change the given fields of a prompt; empty clears",
         answer_of("prompt", prompt=PROMPT),
         UPDATES,
-        at_least_one=("title", "content", "description", "tags", "arguments", *_AGE),
+        at_least_one=("title", "content", "description", "tags", "arguments", *_AGE, "label"),
         opens_transactions=True,
     ),
     _prompt(
