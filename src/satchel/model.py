@@ -23,6 +23,7 @@ Day = str  # YYYY-MM-DD
 
 DEFAULT_PROJECT: Final = "default"
 PERSONAL_PROJECT: Final = "personal"  # its prompts and documents can be read from every project
+ALL_PROJECTS: Final = "all"  # stands for every project in lists and searches; no new project can have this name
 NAMED_BY_FILE: Final = "the file "  # the start of `Scope.why` if a `.satchel` file names the project
 DEFAULT_STORE: Final = "satchel.db"  # in the data folder
 MAX_CONTENT_BYTES: Final = 4 * 1024 * 1024
@@ -320,6 +321,7 @@ class PromptSummary(Struct, frozen=True, kw_only=True):
     expires: Day | None = None
     replaced_by: str | None = None
     layer: str = ""  # as in Prompt
+    project: str = ""  # its name, in a list of several projects
 
 
 class Page(Struct, frozen=True):

@@ -58,12 +58,12 @@ def test_a_task_is_read_once_by_each_tool(count: Count) -> None:
         ({"priority": "high", "due": "2027-01-01"}, 7),
         ({"blocked_by": ["2"]}, 10),
         ({"status": "completed"}, 10),
-        ({"status": "completed"}, 2),
+        ({"status": "completed"}, 3),
     ]
     for change, most in updates:
         assert count("satchel", "update_task", task="1", **change) <= most, change
-    assert count("satchel", "complete_task", task="3") <= 9
-    assert count("satchel", "complete_task", task="3") <= 2
+    assert count("satchel", "complete_task", task="3") <= 10
+    assert count("satchel", "complete_task", task="3") <= 3
     assert count("satchel", "claim_task", task="4") <= 9
     assert count("satchel", "claim_task", task="4", release=True) <= 4
     assert count("satchel", "get_task", task="4") <= 6

@@ -34,7 +34,7 @@ from satchel.errors import (
     WrongArgument,
     WrongEdit,
 )
-from satchel.model import Scope, uri_of
+from satchel.model import ALL_PROJECTS, Scope, uri_of
 
 if TYPE_CHECKING:
     from satchel.services.wording import Voice
@@ -231,7 +231,12 @@ def _explain_missing(error: NotFound, database: "Database", scope: Scope) -> tup
     key, project, noun = error.key.removeprefix(uri_of(error.kind, "")), error.scope.project, error.kind
     sentences = {
         "token": (f"there is no token {error.key}", "List them with: satchel token list"),
-        "project": (f"project '{key}' does not exist", f"Make it with: satchel project create {key}"),
+        "project": (
+            f"project '{key}' does not exist",
+            "The name stands for all projects, in search and lists of prompts and documents."
+            if key == ALL_PROJECTS
+            else f"Make it with: satchel project create {key}",
+        ),
         "task": (f"task {error.key} is not among your tasks", "List them with: satchel task list --status all"),
         "item": (
             f"neither project '{project}' nor its trash has '{key}'",

@@ -46,6 +46,7 @@ SENTENCES: Mapping[tuple[str, str], str] = {
     ("", "hidden"): "{field} has an invisible character: {value}",
     ("", "reserved"): "{field} cannot be {value}: it has the form of an id",
     ("name", "pattern"): "{field} can have letters, digits, - _ and . only",
+    ("name", "everywhere"): "{field} cannot be {value}: it stands for all projects",
     ("name", "not"): "{field} cannot be {value}: the server has a prompt of that name",
     ("replaced_by", "not"): "{value} cannot be replaced by itself",
     ("mime_type", "format"): "{field} must look like text/markdown",

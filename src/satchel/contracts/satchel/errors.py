@@ -8,6 +8,7 @@ from satchel import errors
 from satchel.contracts.content import format_minute, join_lines, without_nulls
 from satchel.contracts.contract import Body, Reply, find_row
 from satchel.contracts.schema import UNSTORABLE
+from satchel.model import ALL_PROJECTS
 from satchel.protocol import INTERNAL_ERROR, INVALID_PARAMS, ProtocolError, invalid_params
 from satchel.services.rules import MAX_TEMPLATE_BYTES
 from satchel.services.wording import SENTENCES, Voice
@@ -301,7 +302,8 @@ def _who_names(missing: errors.NotFound) -> str:
     """Return a note about the user's file that names the missing project; empty if there is no such file."""
     if missing.kind != "project" or not missing.scope.is_named_by_file:
         return ""
-    return f", but {missing.scope.why} names it: correct that file, or make the project"
+    remedy = "name one project there" if missing.key == ALL_PROJECTS else "correct that file, or make the project"
+    return f", but {missing.scope.why} names it: {remedy}"
 
 
 def _describe_ambiguity(ambiguous: errors.AmbiguousItem) -> str:
@@ -433,6 +435,9 @@ _OWN_SENTENCES = {
     ("until", "format"): "until must be an age like 2h or 3d, or a time like 2026-11-17 or 2026-11-17T12:30",
     ("due", "format"): "due must be a day like 2026-11-30",
     ("expires", "format"): "expires must be a day like 2026-11-30",
+    ("project", "everywhere"): (
+        "project {value} stands for every project, which only search, list_prompts, list_resources and list_tasks take"
+    ),
     ("heading", "not"): "Give heading or {value}, not both",
     ("arguments", "not"): "Give arguments or {value}, not both",
     ("item", "contentEncoding"): "{value} is not text",
@@ -462,6 +467,8 @@ _ARGUMENT_HINTS = {  # by field and rule
     ("uri", "reserved"): "Leave it out to use satchel://resource/NAME.",
     ("", "hidden"): "Remove the character.",
     ("", "reserved"): "Choose another name.",
+    ("name", "everywhere"): "Choose another name.",
+    ("project", "everywhere"): "Name one project, or leave project out to use the current one.",
     ("uri", "format"): "Leave it out to use satchel://resource/NAME.",
     ("mime_type", "format"): "Leave it out to use the type that the name implies.",
     ("content", "include"): "Add what it includes first, or give arguments: [] to keep it as plain text.",

@@ -15,6 +15,7 @@ from satchel.contracts.satchel.errors import name_target
 from satchel.contracts.satchel.history import read_since
 from satchel.errors import EntryRefused, Forbidden, NotFound, Reason, WrongArgument
 from satchel.model import (
+    ALL_PROJECTS,
     BlockerChange,
     ChangeQuery,
     ListChange,
@@ -45,14 +46,15 @@ _NAMES = {"all": "tasks", "review": "tasks in review"}
 def list_tasks(context: Context, args: tools.ListTasks) -> Body:
     status: TaskFilter = args.status or ("pending" if args.due else "ready")
     last = decode_cursor(args.cursor, LISTS[status])
-    here = args.project or context.scope.project
+    named = None if args.project == ALL_PROJECTS else args.project or None
+    here = named or context.scope.project
     due_from, due_before = rules.read_due(args.due, context.tx.now[:10]) if args.due else ("", "")
     query = TaskQuery(
         filter=status,
         due_from=due_from,
         due_before=due_before,
         priority=args.priority or None,
-        project=args.project or None,
+        project=named,
         text=args.query or "",
         tags=read_tags(args.tags),
         needs_all_tags=args.match == "all",
@@ -60,13 +62,14 @@ def list_tasks(context: Context, args: tools.ListTasks) -> Body:
     )
     after = TaskPosition(last[1], int(last[2]), int(last[3]), last[4] or None) if last else None
     found, has_more = tasks.list_page(context.tx, context.scope, query, limit=args.limit, after=after)
-    rows = [task_answers.make_row(task, here) for task in found]
+    known = "" if args.project == ALL_PROJECTS else here  # of all projects, each row says its own
+    rows = [task_answers.make_row(task, known) for task in found]
     rows, found, has_more = answers.fit_page(rows, found, has_more=has_more)
     next_cursor = None
     if has_more:
         at = tasks.position_of(status, found[-1])
         next_cursor = encode_cursor(LISTS[status], at.moment, at.number, at.priority, at.due or "")
-    lines = [task_answers.format_task(task, here) for task in found]
+    lines = [task_answers.format_task(task, known) for task in found]
     members: dict[str, Any] = {"project": here, "tasks": rows}
     if status == "ready" and last is None and (held := tasks.count_held(context.tx, context.scope, query)):
         members["held"] = held
@@ -75,7 +78,7 @@ def list_tasks(context: Context, args: tools.ListTasks) -> Body:
         context,
         _name_tasks(status, args),
         lines,
-        where=args.project or None,
+        where=named,
         next_cursor=next_cursor,
         is_narrowed=bool(args.query or args.tags),
         is_continued=last is not None,

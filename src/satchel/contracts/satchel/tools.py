@@ -14,7 +14,8 @@ from satchel import model
 from satchel.contracts.contract import Body, Context, Tool, Transaction
 from satchel.contracts.satchel.app import describe_ui
 from satchel.contracts.schema import Schema, answer_schema, hidden
-from satchel.model import MAX_CONTENT_BYTES, PRIORITIES, STATUSES, TaskFilter, TaskStatus
+from satchel.errors import WrongArgument
+from satchel.model import ALL_PROJECTS, MAX_CONTENT_BYTES, PRIORITIES, STATUSES, TaskFilter, TaskStatus
 from satchel.services.rules import MAX_CLAIM_MINUTES, MAX_NAME, MAX_TITLE
 
 # -- arguments of several tools -----------------------------------------------------------------------------------
@@ -100,6 +101,7 @@ class PromptAnswer(Struct, omit_defaults=True, kw_only=True):
 class PromptRow(PromptAnswer, kw_only=True):
     """A prompt in a list or an echo of a change."""
 
+    project: str = ""  # in a list of all projects
     arguments: tuple[str, ...] = ()  # the names of the arguments
 
 
@@ -124,6 +126,7 @@ class DocumentAnswer(Struct, omit_defaults=True, kw_only=True):
 
     name: str
     layer: str = field(default="", name="from")  # the personal project
+    project: str = ""  # in a list of all projects
     size: int | None = None
     version: int = 0  # not in lists
     uri: str | None = None  # omitted if derived from the name; in lists and echoes, the type too
@@ -218,6 +221,7 @@ class Hit(Struct, omit_defaults=True):
     line: int | None = None
     text: str = ""
     layer: str = field(default="", name="from")  # the personal project
+    project: str = ""  # in a search of all projects
     expires: str | None = None  # only if it is expired
     replaced_by: str | None = None
 
@@ -651,6 +655,9 @@ class Show(InProject):
     query: Annotated[str, Meta(extra=_QUERY)] | UnsetType = UNSET
 
 
+_TAKING_ALL = (Search, InProjects, ListTasks)  # these take `all` as the project
+
+
 # -- the table of all tools ------------------------------------------------------------------------------------------
 
 
@@ -710,8 +717,12 @@ def _tool(
     """Return a tool that runs the function of the same name in a module; `more` are fields of `Tool`."""
 
     def run(context: Context, args: Any) -> Body:
-        if isinstance(args, InProject | InProjects):
-            context = context.within(args.project)
+        project = getattr(args, "project", UNSET)
+        if project == ALL_PROJECTS:
+            if not isinstance(args, _TAKING_ALL):
+                raise WrongArgument("project", "everywhere", value=project)
+        elif isinstance(args, InProject | InProjects):
+            context = context.within(project)
         body: Body = getattr(find_module(), name)(context, args)
         return body
 
