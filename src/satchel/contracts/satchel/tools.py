@@ -764,6 +764,7 @@ TOOLS = (
         answer_of(
             "why since period done",
             **dict.fromkeys(("why", "since", "period"), STRING),
+            expired=STRINGS,
             **dict.fromkeys(
                 ("tags", "completed", "done", "task_notes", "in_review", "memory", "personal_memory"), STRINGS
             ),
