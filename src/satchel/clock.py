@@ -33,6 +33,11 @@ def days_before(moment: str, days: int = 1) -> str:
     return write(datetime.fromisoformat(moment) - timedelta(days=days))
 
 
+def days_after(day: str, days: int) -> str:
+    """Return the day, YYYY-MM-DD, that is `days` days after `day`."""
+    return (date.fromisoformat(day) + timedelta(days=days)).isoformat()
+
+
 def minutes_after(moment: str, minutes: int) -> str:
     """Return the moment `minutes` minutes after `moment`."""
     return write(datetime.fromisoformat(moment) + timedelta(minutes=minutes))

@@ -138,10 +138,11 @@ class VersionConflict(Refused):
 class TaskHeld(Refused):
     """Another agent has claimed a task."""
 
-    def __init__(self, number: int, claim: Claim, *, was_yours: bool = False) -> None:
+    def __init__(self, number: int, claim: Claim, *, was_yours: bool = False, others: tuple[int, ...] = ()) -> None:
         super().__init__(f"task {number} is held by {claim.holder!r} until {claim.until}")
         self.number = number
         self.claim = claim
+        self.others = others  # more tasks of the call that other agents have claimed
         self.was_yours = was_yours  # the holder took the task over from the caller
 
 

@@ -491,6 +491,9 @@ class TaskQuery(TextQuery, frozen=True, kw_only=True):
     filter: TaskFilter = "ready"
     project: str | None = None  # the project's name
     takes_unfiled: bool = False  # include tasks of no project
+    priority: Priority | None = None
+    due_from: str = ""  # the first day on which they may be due
+    due_before: str = ""  # the day after the last
     holder_key: str | None = None  # with `ready`: leave out tasks held by others; empty: leave out all held tasks
     completed_since: Timestamp = ""  # with `completed`: leave out tasks completed before
 

@@ -227,6 +227,19 @@ def test_a_dry_run_answers_like_the_call_and_changes_nothing(own: Client, databa
     assert planned == {**done, "dry_run": True}
 
 
+def test_tasks_that_other_agents_hold_are_named_together(own: Client, store: str, serve: Callable[..., Client]) -> None:
+    other = serve("satchel", store, NEWEST, "--user", ANN)
+    for task in (1, 2):
+        claim = ok(other, "claim_task", task=task)
+    for tool, more in (("delete", {}), ("update_items", {"priority": "low"})):
+        for which in ({"where": {"kind": "task"}}, {"items": ["#4", "#2", "#1"]}):
+            error = refusal(own, tool, {**which, **more})
+            assert error["code"] == "claimed" and error["holder"] == claim["holder"]
+            assert error["message"].startswith(f"Task #2 is held by {claim['holder']} until ")
+            assert error["message"].endswith("; other agents hold #1 too.")
+    assert numbers(own) == [1, 2, 3, 4]
+
+
 # -- update_items -----------------------------------------------------------------------------------------------
 
 

@@ -1,10 +1,12 @@
 """The tools for tasks of the contract satchel: text and value of every answer, whole, on both engines."""
 
 from collections.abc import Callable
+from datetime import date, timedelta
 from typing import Any
 
 import pytest
 
+from satchel.clock import now
 from satchel.errors import WrongArgument
 from satchel.model import Scope, TaskPatch
 from satchel.services import projects, tasks
@@ -202,6 +204,32 @@ def test_lists_say_what_differs_from_the_usual(own: Client) -> None:
         "#2 B +x",
         {"project": "web", "tasks": [{"number": 2, "title": "B", "tags": ["x"]}]},
     )
+
+
+def test_lists_are_narrowed_by_due_day_and_priority(own: Client) -> None:
+    today = date.fromisoformat(now()[:10])
+    late, soon, later = (today + timedelta(days=days) for days in (-1, 6, 7))
+    lines = [f"Late due:{late}", f"Today !high due:{today}", f"Soon due:{soon} after:1", f"Later due:{later}", "Never"]
+    ok(own, "add_tasks", lines=[*lines, f"[x] Done due:{late}"])
+    for due, numbers in {"overdue": [1], "today": [2], "week": [2, 3], f"<{later}": [2, 1, 3]}.items():
+        assert [row["number"] for row in ok(own, "list_tasks", due=due)["tasks"]] == numbers, due
+    assert [row["number"] for row in ok(own, "list_tasks", due="week", status="ready")["tasks"]] == [2]
+    assert [row["number"] for row in ok(own, "list_tasks", due="overdue", status="all")["tasks"]] == [6, 1]
+    assert [row["number"] for row in ok(own, "list_tasks", priority="high")["tasks"]] == [2]
+    page = ok(own, "list_tasks", due=f"<{later}", limit=1)
+    assert ok(own, "list_tasks", due=f"<{later}", limit=2, cursor=page["next_cursor"])["tasks"][1]["number"] == 3
+    assert text(own, "list_tasks", due="overdue", priority="urgent") == (
+        "No pending tasks of urgent priority that are overdue."
+    )
+    assert text(own, "list_tasks", due="<2020-01-01", project="web") == (
+        "No pending tasks due before 2020-01-01 in project 'web'."
+    )
+    assert refusal(own, "list_tasks", due="soon") == {
+        "code": "invalid_argument",
+        "message": "due must be overdue, today, week, or a day like <2026-12-01.",
+        "hint": "A week is today and the 6 days after it; <2026-12-01 is every day before that one.",
+        "argument": "due",
+    }
 
 
 # -- changing ---------------------------------------------------------------------------------------------------

@@ -42,6 +42,18 @@ def test_a_search_finds_tasks_of_no_project_once_and_narrows_to_a_project(ada: V
     assert "Harbour guide" not in inside and "Harbour dues" not in inside
 
 
+def test_tasks_are_narrowed_by_due_day_and_priority(ada: Visitor) -> None:
+    ada.post("/tasks", lines="Late !high due:2020-01-01\nFar !high due:2999-01-01\nLow !low due:2020-01-01")
+    assert "due=overdue" in ada.get("/tasks").text
+    for query, found in (
+        ("due=overdue", {"Late", "Low"}),
+        ("due=overdue&priority=high", {"Late"}),
+        ("due=week", set()),
+    ):
+        shown = text_of(ada.get(f"/tasks?{query}"))
+        assert {title for title in ("Late", "Far", "Low") if f" {title} " in shown} == found, query
+
+
 def test_a_prompt_is_pinned_and_unpinned(ada: Visitor) -> None:
     ada.post("/p/default/prompts/new", title="At hand", content="x", tags="code")
     assert "“At hand” is on the first page." in text_of(ada.post("/p/default/prompts/at-hand/pin"))

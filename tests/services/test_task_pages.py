@@ -6,10 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from satchel.errors import WrongArgument
 from satchel.model import PRIORITIES, Scope, Task, TaskDraft, TaskPatch, TaskQuery
-from satchel.services import projects, tasks
+from satchel.services import projects, rules, tasks
 from satchel.storage import tasks as task_rows
 from satchel.storage.database import Database
+from tests.support.variants import both_engines
 
 ADA = Scope(user="00000000-0000-4000-8000-00000000000a")
 BOB = Scope(user="00000000-0000-4000-8000-00000000000b")
@@ -67,6 +69,32 @@ def test_filters_combine(filled: Database, few: int, monkeypatch: pytest.MonkeyP
     # No tag resembles these.
     assert titles(filled, tags=["K"]) == titles(filled, tags=["a", "é"], needs_all_tags=True) == []
     assert titles(filled, tags=["a", "é"]) == ["late", "low"]
+
+
+@both_engines
+@pytest.mark.parametrize("few", [300, 0])
+def test_tasks_are_filtered_by_due_day_and_priority(
+    filled: Database, few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(task_rows, "_FEW", few)
+    for due, found in (
+        ("overdue", ["low"]),
+        ("today", ["early"]),
+        ("week", ["early"]),
+        ("<2026-12-01", ["early", "low"]),
+        (" < 2026-12-02 ", ["early", "late", "low"]),
+    ):
+        first, last = rules.read_due(due, "2026-02-01")
+        assert titles(filled, filter="pending", due_from=first, due_before=last) == found, due
+    week = rules.read_due("WEEK", "2026-11-25")
+    assert week == ("2026-11-25", "2026-12-02")
+    assert titles(filled, filter="pending", due_from=week[0], due_before=week[1]) == ["late"]
+    assert titles(filled, filter="pending", priority="high") == ["early", "late", "no day"]
+    assert titles(filled, filter="pending", priority="low", tags=["a"], due_before="2026-01-02") == ["low"]
+    for wrong in ("soon", "<", "<tomorrow", "2026-12-01", ">2026-12-01"):
+        with pytest.raises(WrongArgument) as refused:
+            rules.read_due(wrong, "2026-02-01")
+        assert (refused.value.field, refused.value.rule) == ("due", "filter")
 
 
 def test_a_text_that_is_changed_is_found_by_what_it_says_now(filled: Database) -> None:

@@ -1,4 +1,4 @@
-"""`satchel document`: add, list, show, edit and delete the documents of a project."""
+"""`satchel document`: add, list, show, edit and delete documents; `satchel remember`: add a line to `memory.md`."""
 
 import os
 import re
@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from satchel.cli.completion import DOCUMENT
-from satchel.cli.examples import Group
+from satchel.cli.examples import Command, Group
 from satchel.cli.items import CONTENT_HELP, add_commands, age_options, expected_version_option, read_content
 from satchel.cli.output import count
 from satchel.cli.session import Session, command, page_options
@@ -187,3 +187,22 @@ def _find_bytes(content: list[dict[str, Any]]) -> bytes:
 
 
 add_commands(cli, "document")
+
+
+@click.command(cls=Command)
+@click.argument("text")
+@command(as_user=True)
+def remember(session: Session, text: str) -> None:
+    """Remember TEXT, one line, in the document memory.md of the project; agents read it when they catch up.
+
+    The project personal is for what holds in all projects.
+    """
+    answer = session.call("remember", text=text)
+    line, project = answer.value["line"], answer.value["project"]
+    said = f"Added to memory.md of project '{project}': {line}"
+    session.say(
+        said
+        if answer.value["added"]
+        else f"Nothing was added, because memory.md of project '{project}' has this line: {line}",
+        answer,
+    )

@@ -114,12 +114,13 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "task claim": ("satchel task claim", "satchel task claim 4 --minutes 60"),
     "task release": ("satchel task release 4",),
     "task note": ("satchel task note 4 'The tests still fail on Windows.'",),
-    "task delete": ("satchel task delete 4 5",),
+    "task delete": ("satchel task delete 4 5", "satchel task delete --status cancelled --dry-run"),
     "task history": ("satchel task history 4",),
     "task copy": ("satchel task copy 4 --to web",),
     "task move": ("satchel task move 4 5 --to web",),
     "board": ("satchel board --project web", "satchel board --all"),
     "search": ("satchel search release notes", "satchel search '\"exact words\"' --kind document"),
+    "remember": ("satchel remember 'Deploy with make release'", "satchel remember 'Answer in German' -p personal"),
     "catch-up": ("satchel catch-up", "satchel catch-up --since monday --project web"),
     # -- files of other tools
     "import": (

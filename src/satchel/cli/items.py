@@ -44,16 +44,34 @@ def age_options(run: Callable[..., None]) -> Callable[..., None]:
     return expires(replaced(run))
 
 
-def add_commands(group: click.Group, kind: Kind) -> None:
-    """Add the commands `delete`, `history`, `copy` and `move` to a group of commands for items of one kind."""
+def add_commands(group: click.Group, kind: Kind, *narrowing: Option) -> None:
+    """Add the commands `delete`, `history`, `copy` and `move` to a group of commands for items of one kind.
+
+    `narrowing` are options that select items to delete, beside --search.
+    """
     noun, reference = kind, REFERENCES[kind]
 
-    @group.command(help=f"Delete the given {noun}s, all or none. `satchel restore` brings them back.")
-    @click.argument("refs", type=reference, metavar="REF...", nargs=-1, required=True)
-    @command(in_project=kind != "task", as_user=kind == "task")
-    def delete(session: Session, refs: tuple[str, ...]) -> None:
-        answer = session.call("delete", items=name_several(session, kind, refs))
+    def delete(session: Session, refs: tuple[str, ...], *, is_dry_run: bool, **options: Any) -> None:
+        project, tags = options.pop("wanted", None), [*options.pop("tags", ())]
+        where = {name: value for name, value in {**options, "tags": tags}.items() if value}
+        if bool(refs) == bool(where):
+            raise click.UsageError(f"Give the {noun}s as REF, or select them with options such as --search, not both.")
+        given = {"items": name_several(session, kind, refs)} if refs else {"where": {"kind": kind, **where}}
+        answer = session.call("delete", **given, project=project, dry_run=is_dry_run or None)
         _show_deleted(session, kind, [one["item"].removeprefix("#") for one in answer.value["deleted"]], answer)
+
+    wrapped = command(in_project=kind != "task", as_user=kind == "task")(delete)
+    added: list[Option] = [
+        click.option("--dry-run", "is_dry_run", is_flag=True, help="Only show what would be deleted."),
+        *reversed(narrowing),
+        click.option("--search", "query", metavar="TEXT", help=f"Delete the {noun}s with this text."),
+        click.argument("refs", type=reference, metavar="[REF]...", nargs=-1),
+    ]
+    for option in added:
+        wrapped = option(wrapped)
+    group.command(
+        "delete", help=f"Delete the given or selected {noun}s, all or none. `satchel restore` brings them back."
+    )(wrapped)
 
     @group.command(help=f"Show the versions of a {noun}, one of them, or what changed between two.")
     @click.argument("ref", type=reference)
@@ -89,12 +107,18 @@ def name_several(session: Session, kind: Kind, refs: Sequence[str]) -> list[str]
 
 def _show_deleted(session: Session, kind: Kind, keys: Sequence[str], answer: Answer) -> None:
     """Print that items were deleted, what referred to them, and how to restore them."""
+    if not keys:
+        session.say(answer.text, answer.value)
+        return
     if kind == "task":
         text = f"Deleted task {', '.join(keys)}."
     else:
         quoted = ", ".join(f"'{key}'" for key in keys)
         text = f"Deleted {kind} {quoted} from project '{session.scope.project}'."
-    session.say_deleted(text, kind, keys, answer.value)
+    if answer.value.get("dry_run"):
+        session.say(f"Would have {text[:1].lower()}{text[1:]}", answer.value)
+    else:
+        session.say_deleted(text, kind, keys, answer.value)
     if not session.as_json:
         referred = answer.value.get("referred", ())
         show_notes([f"{one['item']} was referred to by {', '.join(one['by'])}." for one in referred] + answer.notes)

@@ -239,4 +239,8 @@ def read_values(given: Sequence[str]) -> dict[str, str]:
     return values
 
 
-add_commands(cli, "prompt")
+add_commands(
+    cli,
+    "prompt",
+    tags_option(TAG, "Delete the prompts with this tag; if repeated, with at least one of the tags."),
+)

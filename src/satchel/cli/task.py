@@ -146,6 +146,8 @@ def _read_line(text: str) -> "TaskLine":
 @click.option("--search", "query", metavar="TEXT", help="Only with this text in title or description, in any case.")
 @narrow_by_tag_option
 @click.option("--all-tags", is_flag=True, help="Require all tags given by --tag, not just one.")
+@click.option("--due", metavar="WHEN", help="Only tasks due then: overdue, today, week or '<2026-12-01'.")
+@priority_option("Only tasks of this priority.")
 @narrow_option
 @command(in_project=False, as_user=True, reads=True)
 @page_options
@@ -176,6 +178,8 @@ def _show_page(
     wanted: str | None,
     tags: Sequence[str] = (),
     all_tags: bool = False,
+    due: str | None = None,
+    priority: str | None = None,
 ) -> None:
     answer = session.list(
         "list_tasks",
@@ -185,9 +189,11 @@ def _show_page(
         query=query,
         tags=list(tags) or None,
         match="all" if all_tags else None,
+        due=due,
+        priority=priority,
         project=wanted,
     )
-    is_narrowed = bool(query or tags or wanted) or status not in ("open", "all")
+    is_narrowed = bool(query or tags or wanted or due or priority) or status not in ("open", "all")
     empty = "No tasks match. Show all with: satchel task list --status all" if is_narrowed else _NO_TASKS
     rows = [
         [
@@ -359,7 +365,18 @@ def note(session: Session, ref: str, text: str) -> None:
     _show_task(session, "Noted on task {number}: {title}", session.call("update_task", task=ref, note=text))
 
 
-add_commands(cli, "task")
+add_commands(
+    cli,
+    "task",
+    tags_option(TASK_TAG, "Delete the tasks with this tag; if repeated, with at least one of the tags."),
+    click.option(
+        "--status",
+        type=_Status(STATUSES),
+        callback=lambda _context, _option, value: _FILTERS.get(value, value),
+        help="Delete the tasks in this state.",
+    ),
+    project_option("The project of the selected tasks.  [default: the current one]"),
+)
 
 
 # -- words ------------------------------------------------------------------------------------------------------

@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 
+from satchel import clock
 from satchel.errors import NotFound, SatchelError, WrongArgument
 from satchel.model import PRIORITIES, TaskFilter, TaskPatch, TaskPosition, TaskQuery, TaskStatus
 from satchel.page import words
 from satchel.page.visit import Answer, Redirect, Shown, Visit, link
-from satchel.services import history, links, projects, task_lines, tasks
+from satchel.services import history, links, projects, rules, task_lines, tasks
 from satchel.storage.database import Tx
 
 FILTERS: dict[str, TaskFilter] = {
@@ -18,6 +19,7 @@ FILTERS: dict[str, TaskFilter] = {
     "cancelled": "cancelled",
     "all": "all",
 }
+_DUES = {"overdue": "overdue", "today": "due today", "week": "due in 7 days"}
 _PAGE = 100
 _NEWEST = 300  # the newest tasks, whose tags the list can be filtered by
 _NOTES = 50
@@ -28,10 +30,15 @@ _CLAIM_MINUTES = 480  # how long a person holds a task after moving it to "in pr
 
 
 def show_list(visit: Visit, error: str = "", line: str = "") -> Answer:
-    """Show the user's tasks, by status, project, tag and text."""
+    """Show the user's tasks, by status, due day, priority, project, tag and text."""
     name = visit.query.get("status", "open")
     tags = [tag for tag in visit.query.get("tag", "").split(",") if tag]
+    due, priority = visit.query.get("due", ""), visit.query.get("priority", "")
+    due_from, due_before = rules.read_due(due, clock.now()[:10]) if due else ("", "")
     query = TaskQuery(
+        due_from=due_from,
+        due_before=due_before,
+        priority=next((one for one in PRIORITIES if one == priority), None),
         text=visit.query.get("q", ""),
         tags=tags,
         needs_all_tags=True,
@@ -49,7 +56,10 @@ def show_list(visit: Visit, error: str = "", line: str = "") -> Answer:
         last = f"{end.moment},{end.number},{end.priority},{end.due or ''}"
     values = {"found": found, "next": last, "status": name, "tags": tags, "known_tags": known[:30], "text": query.text}
     more = {"names": names, "wanted": query.project or "", "error": error, "line": line}
-    return Shown("tasks.html", values | more)
+    kept = {"status": name, "q": query.text, "project": query.project, "tag": ",".join(tags)}
+    kept |= {"due": due, "priority": priority}
+    choices = {"due": due, "dues": _DUES, "priority": priority, "priorities": PRIORITIES}
+    return Shown("tasks.html", values | more | choices | {"filters": kept})
 
 
 def show(visit: Visit) -> Answer:

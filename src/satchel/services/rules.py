@@ -356,6 +356,23 @@ def clean_due(kind: str, due: str) -> str:
     return clean_day("due", kind, due)
 
 
+def read_due(text: str, today: str) -> tuple[str, str]:
+    """Return the first day that a filter for due days selects, and the day after the last; empty if unlimited.
+
+    A week is today and the six days after it.
+    """
+    word, tomorrow = text.strip().lower(), clock.days_after(today, 1)
+    days = {"overdue": ("", today), "today": (today, tomorrow), "week": (today, clock.days_after(today, 7))}
+    if word in days:
+        return days[word]
+    if not word.startswith("<"):
+        raise WrongArgument("due", "filter", value=text, kind="task")
+    try:
+        return "", clean_due("task", word[1:].strip())
+    except WrongArgument as wrong:
+        raise WrongArgument("due", "filter", value=text, kind="task") from wrong
+
+
 def clean_day(field: str, kind: str, day: str) -> str:
     """Check a day, which is written YYYY-MM-DD."""
     try:

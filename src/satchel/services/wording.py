@@ -24,6 +24,7 @@ from satchel.errors import (
     WrongEdit,
 )
 
+_MOST_HELD = 10  # tasks that an error names beside the first
 _LONGEST_QUOTED = 60  # characters of a wrong value
 _SCOPED = ("prompt", "document")  # kinds whose names belong to a project
 
@@ -54,6 +55,7 @@ SENTENCES: Mapping[tuple[str, str], str] = {
         "arguments",
         "pattern",
     ): "{field} can have letters, digits and _ only, must not begin with a digit, and cannot be a Jinja2 keyword",
+    ("due", "filter"): "{field} must be overdue, today, week, or a day like <2026-12-01",
     ("cursor", "format"): "{field} is not valid here: use next_cursor from the previous page",
     ("lines", "format"): "{field} must be a range like 10-40, 10- or 25",
     ("lines", "maximum"): "The last line of the text is {limit}",
@@ -69,6 +71,8 @@ SENTENCES: Mapping[tuple[str, str], str] = {
     ("lines", "claims"): "A new task cannot be in progress",
     ("lines", "uniqueItems"): "{value} is the label of another line",
     ("note", "maxItems"): "A task has at most {limit} notes",
+    ("text", "maxItems"): "{value} is full: it can have at most {limit} lines and 64 KiB",
+    ("text", "memory"): "Nothing can be remembered, because document {value} of the project is not a text",
 }
 # The same for values as people write them.
 _FOR_PEOPLE: Mapping[tuple[str, str], str] = {
@@ -76,6 +80,7 @@ _FOR_PEOPLE: Mapping[tuple[str, str], str] = {
     ("content", "contentEncoding"): "the content is not UTF-8 text, as its MIME type requires",
     ("due", "format"): "{quoted} is not a day: write 2026-12-31, tomorrow, friday or 3d",
     ("expires", "format"): "{quoted} is not a day: write it like 2026-12-31",
+    ("due", "filter"): "{quoted} is not a range of due days: write overdue, today, week or <2026-12-01",
     ("user", "format"): "{quoted} is not a user: a user is a UUID, as `satchel user` prints it",
     ("expires_at", "format"): (
         "{quoted} is not a time: write 12h, 90d, tomorrow, friday, 2030-12-31 or 2030-12-31T18:00"
@@ -158,7 +163,10 @@ def _describe_task(error: SatchelError, voice: Voice) -> str | None:
     quote = voice.quote
     if isinstance(error, TaskHeld):
         taken = f", who took it over from you at {error.claim.taken_at[:16]}Z" if error.was_yours else ""
-        return f"task #{error.number} is held by {error.claim.holder} until {error.claim.until[:16]}Z{taken}"
+        named = ", ".join(f"#{number}" for number in error.others[:_MOST_HELD])
+        more = f" and {len(error.others) - _MOST_HELD} more" if len(error.others) > _MOST_HELD else ""
+        too = f"; other agents hold {named}{more} too" if named else ""
+        return f"task #{error.number} is held by {error.claim.holder} until {error.claim.until[:16]}Z{taken}{too}"
     if isinstance(error, TaskClosed):
         return f"task #{error.number} is {'in review' if error.status == 'review' else error.status}"
     if isinstance(error, StaleFence):

@@ -573,6 +573,8 @@ _IN_PROJECT_OR_NONE = """
         select number from projects where deleted_at is null and name <> :project
     ))
 """
+_DUE_FROM, _DUE_BEFORE = "and t.due >= :due_from", "and t.due < :due_before"
+_OF_PRIORITY = "and t.priority = :wanted_priority"
 _TAGGED = "and (select count(*) from task_tags g where g.task = t.number and g.tag in :tags) >= :needed"
 # This is a scalar sub-select, because `exists` could become a join that reads the texts of all the owner's tasks first.
 _CONTAINING = """
@@ -668,6 +670,9 @@ def _conditions(query: TaskQuery) -> tuple[str, ...]:
     """Return the conditions that a query adds, except its filter."""
     return (
         "" if query.project is None else _IN_PROJECT_OR_NONE if query.takes_unfiled else _IN_PROJECT,
+        _DUE_FROM if query.due_from else "",
+        _DUE_BEFORE if query.due_before else "",
+        _OF_PRIORITY if query.priority else "",
         _TAGGED if query.tags else "",
         _CONTAINING if query.text else "",
     )
@@ -678,6 +683,9 @@ def _values(tx: Tx, owner: str, query: TaskQuery, allowed: Allowed) -> dict[str,
         **confine(tx, allowed),
         "owner": owner,
         "project": query.project,
+        "due_from": query.due_from,
+        "due_before": query.due_before,
+        "wanted_priority": PRIORITIES.index(query.priority) + 1 if query.priority else 0,
         "tags": list(query.tags),
         "needed": query.needed_tags,
         "text": query.text,

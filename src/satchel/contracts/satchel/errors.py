@@ -421,6 +421,7 @@ _ARGUMENT_HINTS = {  # by field and rule
     ("cursor", "format"): "Leave it out to get the first page.",
     ("since", "format"): "Leave it out to get all changes.",
     ("due", "format"): "Leave it out if the task has no due day.",
+    ("due", "filter"): "A week is today and the 6 days after it; <2026-12-01 is every day before that one.",
     ("expires", "format"): "An empty text removes the day.",
     ("replaced_by", "not"): "Name the item that replaces it; an empty text removes the name.",
     ("uri", "reserved"): "Leave it out to use satchel://resource/NAME.",
@@ -453,4 +454,6 @@ _ARGUMENT_HINTS = {  # by field and rule
     ("lines", "claims"): "Leave [~] out, then claim the task with claim_task.",
     ("lines", "uniqueItems"): "Give each line its own label, or none.",
     ("note", "maxItems"): "Add the text to its description instead.",
+    ("text", "maxItems"): "Shorten it with edit_text, then remember the line again.",
+    ("text", "memory"): "Move or delete that document first.",
 }

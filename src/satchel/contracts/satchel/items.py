@@ -206,6 +206,12 @@ def _check_found(context: Context, reference: str, item: Item | None = None) -> 
     return item
 
 
+def _check_claims(context: Context, named: _Named) -> None:
+    """Check that no other agent holds one of the tasks that a call names."""
+    numbers = [item.number for item in named.items if item.kind == "task"]
+    tasks.check_claims(context.tx, context.scope, numbers, task_answers.find_protector(context))
+
+
 def _confirm(context: Context, what: str, items: Sequence[Item], where: str = "") -> None:
     """Ask the user before many items are deleted, cancelled or moved."""
     if len(items) <= _MOST_UNASKED:
@@ -224,6 +230,7 @@ def delete(context: Context, args: tools.Delete) -> Body:
 @task_answers.tells_taken
 def _delete(context: Context, args: tools.Delete, named: _Named) -> Reply:
     items = named.items
+    _check_claims(context, named)
     if not args.dry_run:
         _confirm(context, "Delete", items)
     places = [(item, named.enter(context, item)) for item in items]
@@ -424,6 +431,7 @@ def _update(context: Context, args: tools.UpdateItems, named: _Named) -> Reply:
     for place, item in named:
         with name_place(place):
             _check_change(named.enter(context, item), item, args)
+    _check_claims(context, named)
     if args.dry_run:
         pass
     elif args.status == "cancelled":

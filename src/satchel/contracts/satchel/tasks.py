@@ -31,15 +31,20 @@ _NAMES = {"all": "tasks", "review": "tasks in review"}
 
 @task_answers.tells_taken
 def list_tasks(context: Context, args: tools.ListTasks) -> Body:
-    last = decode_cursor(args.cursor, LISTS[args.status])
+    status: TaskFilter = args.status or ("pending" if args.due else "ready")
+    last = decode_cursor(args.cursor, LISTS[status])
     here = args.project or context.scope.project
+    due_from, due_before = rules.read_due(args.due, context.tx.now[:10]) if args.due else ("", "")
     query = TaskQuery(
-        filter=args.status,
+        filter=status,
+        due_from=due_from,
+        due_before=due_before,
+        priority=args.priority or None,
         project=args.project or None,
         text=args.query or "",
         tags=read_tags(args.tags),
         needs_all_tags=args.match == "all",
-        holder_key=task_answers.find_holder(context).key if args.status == "ready" else None,
+        holder_key=task_answers.find_holder(context).key if status == "ready" else None,
     )
     after = TaskPosition(last[1], int(last[2]), int(last[3]), last[4] or None) if last else None
     found, has_more = tasks.list_page(context.tx, context.scope, query, limit=args.limit, after=after)
@@ -47,16 +52,16 @@ def list_tasks(context: Context, args: tools.ListTasks) -> Body:
     rows, found, has_more = answers.fit_page(rows, found, has_more=has_more)
     next_cursor = None
     if has_more:
-        at = tasks.position_of(args.status, found[-1])
-        next_cursor = encode_cursor(LISTS[args.status], at.moment, at.number, at.priority, at.due or "")
+        at = tasks.position_of(status, found[-1])
+        next_cursor = encode_cursor(LISTS[status], at.moment, at.number, at.priority, at.due or "")
     lines = [task_answers.format_task(task, here) for task in found]
     members: dict[str, Any] = {"project": here, "tasks": rows}
-    if args.status == "ready" and last is None and (held := tasks.count_held(context.tx, context.scope, query)):
+    if status == "ready" and last is None and (held := tasks.count_held(context.tx, context.scope, query)):
         members["held"] = held
         lines.append(f"{held} more {'is' if held == 1 else 'are'} held by others.")
     return answers.reply_page(
         context,
-        _NAMES.get(args.status, f"{args.status.replace('_', ' ')} tasks"),
+        _name_tasks(status, args),
         lines,
         where=args.project or None,
         next_cursor=next_cursor,
@@ -65,6 +70,18 @@ def list_tasks(context: Context, args: tools.ListTasks) -> Body:
         notes=_describe_missing_tags(context, query, found) if last is None else (),
         **members,
     )
+
+
+def _name_tasks(status: TaskFilter, args: tools.ListTasks) -> str:
+    """Return words for the tasks that a call lists, such as `pending tasks of high priority due today`."""
+    due = args.due.lower() if args.due else ""
+    when = {"": "", "overdue": "that are overdue", "today": "due today", "week": "due in the next 7 days"}
+    words = (
+        _NAMES.get(status, f"{status.replace('_', ' ')} tasks"),
+        f"of {args.priority} priority" if args.priority else "",
+        when.get(due, f"due before {due[1:].strip()}"),
+    )
+    return " ".join(filter(None, words))
 
 
 def _describe_missing_tags(context: Context, query: TaskQuery, found: Sequence[Task]) -> list[str]:

@@ -510,9 +510,16 @@ class AddTask(Struct):
 
 
 class ListTasks(Struct):
-    status: Annotated[
-        TaskFilter, Meta(description="ready: can start now; pending: all open", extra_json_schema={"enum": _FILTERS})
-    ] = "ready"
+    status: (
+        Annotated[
+            TaskFilter,
+            Meta(
+                description="ready: can start now; pending: all open",
+                extra_json_schema={"enum": _FILTERS, "default": "ready"},  # but pending if due is given
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
     query: Annotated[str, Meta(description="Text in title or description", extra=_QUERY)] | UnsetType = UNSET
     tags: Tags | UnsetType = UNSET
     match: Match = "any"
@@ -731,14 +738,16 @@ TOOLS = (
         "Call first: recent changes, claimed tasks and tasks ready to start",
         answer_of(
             "why since period done",
-            why=STRING,
-            **dict.fromkeys(("since", "period"), STRING),
-            **dict.fromkeys(("tags", "completed", "done", "task_notes", "in_review"), STRINGS),
+            **dict.fromkeys(("why", "since", "period"), STRING),
             **dict.fromkeys(
-                ("prompts", "documents", "open_tasks", "more_others", "more_ready", "ready_elsewhere"), INTEGER
+                ("tags", "completed", "done", "task_notes", "in_review", "memory", "personal_memory"), STRINGS
             ),
-            **dict.fromkeys(("in_progress", "expired_claims", "ready"), TASKS),
-            **dict.fromkeys(("more_completed", "more_done", "more_in_progress"), BOOLEAN),
+            **dict.fromkeys(("prompts", "documents", "open_tasks", "ready_elsewhere"), INTEGER),
+            **dict.fromkeys(("more_others", "more_memory", "more_personal_memory", "more_ready"), INTEGER),
+            **dict.fromkeys(("in_progress", "expired_claims", "overdue", "due_today", "ready"), TASKS),
+            **dict.fromkeys(
+                ("more_completed", "more_done", "more_in_progress", "more_overdue", "more_due_today"), BOOLEAN
+            ),
             others=list_of(COUNTED),
         ),
     ),
@@ -747,7 +756,7 @@ TOOLS = (
         "remember",
         Remember,
         "Remember one line for the project; project personal: for all projects and users",
-        answer_of("added", added=BOOLEAN),
+        answer_of("added line", added=BOOLEAN, line=STRING),
         ADDS,
     ),
     _tool(_projects, "add_project", AddProject, "Add a project", answer_of("added", added=BOOLEAN), ADDS),
