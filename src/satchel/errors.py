@@ -203,6 +203,16 @@ class VersionMissing(Refused):
         self.kept = kept  # the readable versions, newest first
 
 
+class LabelMissing(Refused):
+    """No version of a prompt has this label."""
+
+    def __init__(self, key: str, label: str, known: tuple[str, ...]) -> None:
+        super().__init__(f"prompt {key!r} has no label {label!r}")
+        self.key = key
+        self.label = label
+        self.known = known  # the labels that the prompt has
+
+
 class AmbiguousItem(Refused):
     """Several items have the name that a call gave."""
 

@@ -166,7 +166,19 @@ def test_prompts_are_filled_in_with_values_and_files(satchel: Command, tmp_path:
     assert "Arguments were declared from the template: who." in found.stderr.decode() and "update_prompt" not in str(
         found
     )
+    labelled = done(satchel("prompt", "label", "found", "production"))
+    assert labelled == "Label 'production' is on version 1 of prompt 'found' in project 'default'.\n"
     done(satchel("prompt", "edit", "found", "--plain"))
+    done(satchel("prompt", "edit", "found", "Dear all"))
+    assert done(satchel("prompt", "show", "found@production")) == "Dear {{ who }}"
+    assert done(satchel("prompt", "render", "found@production", "who=Ann")) == "Dear Ann"
+    assert "added [production]" in done(satchel("log", "found"))
+    moved = done(satchel("prompt", "label", "found", "production", "--version", "2"))
+    assert moved == "Label 'production' is on version 2 of prompt 'found' in project 'default'.\n"
+    removed = done(satchel("prompt", "label", "found", "production", "--remove"))
+    assert removed == "Removed label 'production' from prompt 'found' in project 'default'.\n"
+    assert "has no label 'production'" in failed(satchel("prompt", "show", "found@production"), 3)
+    done(satchel("restore", "found", "--version", "2"))
     assert done(satchel("prompt", "render", "found")) == "Dear {{ who }}"
     assert "leave it out" in failed(satchel("prompt", "edit", "found", "--plain", "--arg", "x"), 2)
     assert "declares no argument" in failed(satchel("prompt", "edit", "found", "--arg", "=x"), 2)

@@ -10,6 +10,7 @@ import click
 from satchel.cli.examples import Command
 from satchel.cli.output import count
 from satchel.cli.session import Session, command, project_option
+from satchel.model import ALL_PROJECTS
 
 _MOST = 50  # the limit of hits in one answer of the tool
 _BRIEF = 400  # tokens
@@ -29,7 +30,7 @@ _KINDS = ("prompt", "document", "task")
 @click.argument("words", nargs=-1, required=True)
 @click.option("--kind", "-k", type=click.Choice(_KINDS), help="Only items of this kind.")
 @click.option("--limit", default=10, show_default=True, type=click.IntRange(1, _MOST), help="How many at most.")
-@project_option("Only in this project.")
+@project_option("Only in this project; all: in every project.")
 @command(in_project=False, as_user=True, reads=True)
 def cli(session: Session, words: tuple[str, ...], kind: str | None, limit: int, wanted: str | None) -> None:
     """Find prompts, documents and tasks by WORDS, best first. Words in "quotes" are found literally."""
@@ -41,11 +42,15 @@ def cli(session: Session, words: tuple[str, ...], kind: str | None, limit: int, 
             hit["kind"],
             hit["title"],
             hit.get("text", "") if hit.get("line") is None else f"line {hit['line']}: {hit.get('text', '')}",
-            hit.get("from", ""),
+            hit.get("from") or hit.get("project", ""),
         ]
         for hit in answer.value["hits"]
     ]
     empty = f"Nothing was found in project '{answer.value['project']}'. Try fewer words, or another project with -p."
+    if wanted == ALL_PROJECTS:
+        empty = "Nothing was found in any project. Try fewer words."
+    if near := answer.value.get("near"):
+        empty += f" Nearest titles and tags: {', '.join(near)}."
     columns = ("REFERENCE", "KIND", "TITLE", "TEXT", "FROM")
     session.show_list(answer, columns, rows, empty=empty, more="a higher --limit" if limit < _MOST else "a word")
 

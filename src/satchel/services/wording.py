@@ -10,6 +10,7 @@ from satchel.errors import (
     AnswerTooLarge,
     EntryRefused,
     Forbidden,
+    LabelMissing,
     MissingPart,
     NotFound,
     NothingReady,
@@ -44,12 +45,15 @@ SENTENCES: Mapping[tuple[str, str], str] = {
     ("", "hidden"): "{field} has an invisible character: {value}",
     ("", "reserved"): "{field} cannot be {value}: it has the form of an id",
     ("name", "pattern"): "{field} can have letters, digits, - _ and . only",
+    ("name", "everywhere"): "{field} cannot be {value}: it stands for all projects",
     ("name", "not"): "{field} cannot be {value}: the server has a prompt of that name",
     ("replaced_by", "not"): "{value} cannot be replaced by itself",
     ("mime_type", "format"): "{field} must look like text/markdown",
     ("uri", "format"): "{field} must begin with a scheme, such as file:, and have no spaces",
     ("uri", "reserved"): "{field} cannot be {value}: only Satchel makes URIs that begin with satchel:",
     ("content", "template"): "{field} is not a valid template: {value}",
+    ("label", "pattern"): "{field} can have up to 64 letters, digits, - _ and ., and must not begin with -",
+    ("label", "maxItems"): "A prompt can have at most {limit} labels",
     ("content", "include"): "{field} includes what it cannot: {value}",
     (
         "arguments",
@@ -150,6 +154,8 @@ def describe(error: SatchelError, voice: Voice) -> str:
         return f"{voice.name_item(error.kind, error.key)} has version {error.actual}, not {error.expected}"
     if isinstance(error, VersionMissing):
         return f"{voice.name_item(error.kind, error.key)} has no version {error.version}"
+    if isinstance(error, LabelMissing):
+        return f"{voice.name_item('prompt', error.key)} has no label {quote(error.label)}"
     if isinstance(error, AmbiguousItem):
         return f"several items are called {quote(error.key)}"
     if found := _describe_task(error, voice):
