@@ -12,6 +12,7 @@ from satchel.errors import (
     SatchelError,
     StoreError,
     Taken,
+    TaskHeld,
     VersionConflict,
     VersionMissing,
 )
@@ -24,6 +25,7 @@ _STATUSES: dict[type[SatchelError], int] = {
     VersionMissing: 404,
     Taken: 409,
     VersionConflict: 409,
+    TaskHeld: 409,
     StoreError: 503,
 }
 _GONE = "It may have been renamed or deleted: look in the trash."
