@@ -138,10 +138,11 @@ class VersionConflict(Refused):
 class TaskHeld(Refused):
     """Another agent has claimed a task."""
 
-    def __init__(self, number: int, claim: Claim, *, was_yours: bool = False) -> None:
+    def __init__(self, number: int, claim: Claim, *, was_yours: bool = False, others: tuple[int, ...] = ()) -> None:
         super().__init__(f"task {number} is held by {claim.holder!r} until {claim.until}")
         self.number = number
         self.claim = claim
+        self.others = others  # more tasks of the call that other agents have claimed
         self.was_yours = was_yours  # the holder took the task over from the caller
 
 
@@ -200,6 +201,16 @@ class VersionMissing(Refused):
         self.key = key
         self.version = version
         self.kept = kept  # the readable versions, newest first
+
+
+class LabelMissing(Refused):
+    """No version of a prompt has this label."""
+
+    def __init__(self, key: str, label: str, known: tuple[str, ...]) -> None:
+        super().__init__(f"prompt {key!r} has no label {label!r}")
+        self.key = key
+        self.label = label
+        self.known = known  # the labels that the prompt has
 
 
 class AmbiguousItem(Refused):

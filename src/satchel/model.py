@@ -22,6 +22,7 @@ Day = str  # YYYY-MM-DD
 
 DEFAULT_PROJECT: Final = "default"
 PERSONAL_PROJECT: Final = "personal"  # its prompts and documents can be read from every project
+ALL_PROJECTS: Final = "all"  # stands for every project in lists and searches; no new project can have this name
 NAMED_BY_FILE: Final = "the file "  # the start of `Scope.why` if a `.satchel` file names the project
 DEFAULT_STORE: Final = "satchel.db"  # in the data folder
 MAX_CONTENT_BYTES: Final = 4 * 1024 * 1024
@@ -194,6 +195,7 @@ class Prompt(Struct, frozen=True, kw_only=True):
     replaced_by: str | None = None  # the name of another prompt
     is_constant: bool = False  # a template without arguments, which includes other texts
     layer: str = ""  # the personal project, if it was found there and not in the call's project
+    label: str = ""  # the label by which this version was found
 
     @property
     def is_template(self) -> bool:
@@ -307,6 +309,7 @@ class PromptSummary(Struct, frozen=True, kw_only=True):
     expires: Day | None = None
     replaced_by: str | None = None
     layer: str = ""  # as in Prompt
+    project: str = ""  # its name, in a list of several projects
 
 
 class Page(Struct, frozen=True):
@@ -583,6 +586,7 @@ class Version(Struct, frozen=True):
     project: int | None
     undoes: int | None  # the number of the change that this one reversed
     author: Author = Author()
+    labels: tuple[str, ...] = ()  # of this version of a prompt; only in the list of its versions
 
     @property
     def done(self) -> str:

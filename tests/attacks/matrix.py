@@ -40,7 +40,7 @@ PLAIN = {  # arguments that name nothing
     *("match", "arguments", "whole", "prompts", "resources", "key", "expected_version", "uri", "mime_type", "status"),
     *("priority", "due", "note", "fence", "minutes", "release", "copy", "version", "against", "by", "edits"),
     *("append", "prepend", "heading", "include_completed", "what"),
-    *("where", "dry_run"),
+    *("where", "dry_run", "text"),
 }
 PLAIN_LINES = ("get_prompt", "read_resource")  # whose `lines` is a range
 
@@ -138,6 +138,7 @@ def make_arguments(cast: Cast, tool: Tool) -> dict[str, Any]:
     """Arguments with which a tool would do something of Ann's own."""
     samples: dict[str, Any] = {
         "title": "New",
+        "text": "new",
         "content": "text",
         "query": "mine",
         "tags": ["tag"],

@@ -6,6 +6,8 @@ import shlex
 from collections.abc import Callable
 from typing import Any
 
+from rs_bpe.bpe import openai
+
 from satchel.model import Holder, Scope, TaskPatch
 from satchel.services import tasks, users
 from satchel.storage.database import open_database
@@ -204,7 +206,19 @@ def test_prompts_are_filled_in_with_values_and_files(satchel: Command, tmp_path:
     assert "Arguments were declared from the template: who." in found.stderr.decode() and "update_prompt" not in str(
         found
     )
+    labelled = done(satchel("prompt", "label", "found", "production"))
+    assert labelled == "Label 'production' is on version 1 of prompt 'found' in project 'default'.\n"
     done(satchel("prompt", "edit", "found", "--plain"))
+    done(satchel("prompt", "edit", "found", "Dear all"))
+    assert done(satchel("prompt", "show", "found@production")) == "Dear {{ who }}"
+    assert done(satchel("prompt", "render", "found@production", "who=Ann")) == "Dear Ann"
+    assert "added [production]" in done(satchel("log", "found"))
+    moved = done(satchel("prompt", "label", "found", "production", "--version", "2"))
+    assert moved == "Label 'production' is on version 2 of prompt 'found' in project 'default'.\n"
+    removed = done(satchel("prompt", "label", "found", "production", "--remove"))
+    assert removed == "Removed label 'production' from prompt 'found' in project 'default'.\n"
+    assert "has no label 'production'" in failed(satchel("prompt", "show", "found@production"), 3)
+    done(satchel("restore", "found", "--version", "2"))
     assert done(satchel("prompt", "render", "found")) == "Dear {{ who }}"
     assert "leave it out" in failed(satchel("prompt", "edit", "found", "--plain", "--arg", "x"), 2)
     assert "declares no argument" in failed(satchel("prompt", "edit", "found", "--arg", "=x"), 2)
@@ -340,12 +354,55 @@ def test_catch_up_names_commands_and_no_tools(satchel: Command) -> None:
         done(satchel("task", "add", f"Task {number}", SATCHEL_USER=ADA))
     done(satchel("prompt", "add", "Greet", "hello", SATCHEL_USER=ADA))
     done(satchel("task", "claim", "1", SATCHEL_USER=ADA))
-    shown = done(satchel("catch-up", SATCHEL_USER=ADA))
-    assert shown.startswith("Project 'default' (the default): 1 prompt, 7 open tasks\n\nChanges since ")
-    claimed, ready = shown.split("\n\n")[-2:]
-    assert re.fullmatch(r"In progress:\n- #1 Task 1, satchel [0-9a-f]{4}", claimed)
-    rows = [f"- #{number} Task {number}" for number in range(2, 7)]
-    assert ready.splitlines() == ["Ready:", *rows, "- 1 more: satchel task ready -p default"]
+    shown = done(satchel("catch-up", SATCHEL_USER=ADA)).splitlines()
+    assert shown[0] == "Project 'default' (the default): 1 prompt, 7 open tasks"
+    assert shown[5] == "In progress:"
+    assert re.fullmatch(r"#1 \[~\] Task 1 \(satchel [0-9a-f]{4} until \d\d:\d\d\)", shown[6])
+    assert shown[7:] == [
+        "Ready:",
+        *(f"#{number} Task {number}" for number in range(2, 7)),
+        "and 1 more: satchel task list",
+    ]
+
+
+def test_a_line_is_remembered_and_the_brief_answer_begins_with_it(satchel: Command) -> None:
+    assert done(satchel("catch-up", "--brief", SATCHEL_USER=ADA)) == ""
+    line = "Added to memory.md of project 'default': "
+    assert done(satchel("remember", "Deploy with make release", SATCHEL_USER=ADA)).startswith(line)
+    again = done(satchel("remember", "deploy with  MAKE release", SATCHEL_USER=ADA))
+    assert again.startswith("Nothing was added, because memory.md of project 'default' has this line: ")
+    done(satchel("remember", "Answer in German", "-p", "personal", SATCHEL_USER=ADA))
+    done(satchel("task", "add", "Write the docs", "--priority", "high", SATCHEL_USER=ADA))
+    for title in ("Claimed", "Old"):
+        done(satchel("task", "add", title, SATCHEL_USER=ADA))
+    done(satchel("task", "claim", "2", SATCHEL_USER=ADA))
+    done(satchel("task", "done", "3", SATCHEL_USER=ADA))
+    shown = done(satchel("catch-up", "--brief", SATCHEL_USER=ADA))
+    day, time = r"\d{4}-\d\d-\d\d", r"\d\d:\d\d"
+    assert re.fullmatch(
+        r"Satchel: project 'default' \(the default\): 1 document, 2 open tasks\n"
+        rf"Remembered:\n{day} a person: Deploy with make release\n\(personal\) {day} a person: Answer in German\n"
+        r"In progress:\n#2 Claimed \(satchel [0-9a-f]{4}\)\n"
+        r"Ready:\n#1 Write the docs, high\n"
+        rf"Completed since {day}T{time}Z, the last 24 hours:\n{time} #3 Old by a person with satchel\n"
+        r"The tool catch_up of the MCP server satchel tells more\.\n",
+        shown,
+    )
+
+
+def test_the_brief_answer_has_at_most_400_tokens(satchel: Command) -> None:
+    for number in range(12):
+        line = (
+            f"{number}: see https://example.org/{number}/a?b=c#{number}; 日本語のテキスト, Größe 3.14, snake_case " * 2
+        )
+        done(satchel("remember", line, SATCHEL_USER=ADA))
+        done(satchel("remember", line, "-p", "personal", SATCHEL_USER=ADA))
+        done(satchel("task", "add", f"Задача {number}: {line}", "--due", "2026-12-01", SATCHEL_USER=ADA))
+    for number in range(1, 4):
+        done(satchel("task", "claim", str(number), SATCHEL_USER=ADA))
+    shown = done(satchel("catch-up", "--brief", SATCHEL_USER=ADA))
+    assert len(openai.o200k_base().encode(shown)) <= 400
+    assert [line for line in shown.splitlines() if line.endswith(":")] == ["Remembered:", "In progress:"]
 
 
 def test_items_are_deleted_by_tag_state_or_text_after_a_dry_run(satchel: Command) -> None:

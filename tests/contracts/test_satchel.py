@@ -355,7 +355,10 @@ def test_a_filter_by_a_tag_that_nothing_has_says_so(client: Client) -> None:
             f"No {what} has the tag 'reviews'. Did you mean review?",
             f"No {what} has the tag 'zzz'.",
         ]
-    assert ok(client, "list_tasks", tags=["review"], project="garden")["notes"] == ["No task has the tag 'review'."]
+    assert ok(client, "list_tasks", tags=["review"], project="garden")["notes"] == [
+        "No task has the tag 'review'.",
+        "Tags in use: docs.",
+    ]
 
 
 def test_null_arguments_count_as_absent(client: Client) -> None:

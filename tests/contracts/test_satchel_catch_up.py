@@ -228,6 +228,26 @@ def test_claims_that_ran_out_are_listed(own: Client, database: Database) -> None
     assert "Claims that ran out:\n#1 Ran out (by satchel-tests " in text(own, "catch_up")
 
 
+@both_engines
+def test_overdue_tasks_and_tasks_due_today_are_listed(own: Client, database: Database) -> None:
+    with database.read() as tx:
+        today, yesterday, long_ago = tx.now[:10], clock.days_before(tx.now)[:10], "2020-01-01"
+        tomorrow = clock.days_before(tx.now, -1)[:10]
+    ok(own, "add_project", name="other")
+    days = [today, yesterday, long_ago, tomorrow, long_ago]
+    ok(own, "add_tasks", lines=[f"Task due:{day}" for day in days])
+    ok(own, "add_tasks", lines=["Far @other due:2020-01-01", *["Old due:2020-01-02"] * 6])
+    ok(own, "complete_task", task=5)
+    answer = ok(own, "catch_up")
+    assert [one["number"] for one in answer["overdue"]] == [3, 7, 8, 9, 10]
+    assert answer["more_overdue"] is True
+    assert answer["due_today"] == [{"number": 1, "title": "Task", "due": today}]
+    ok(own, "update_items", items=[f"#{number}" for number in range(7, 13)], status="completed")
+    assert f"Overdue:\n#3 Task due:2020-01-01\n#2 Task due:{yesterday}\nDue today:\n#1 Task due:{today}\n" in text(
+        own, "catch_up"
+    )
+
+
 def test_a_task_is_reported_as_cancelled_reopened_or_updated(own: Client) -> None:
     ok(own, "add_tasks", lines=["One", "Two", "Three", "Four"])
     for number in (1, 4):

@@ -227,6 +227,19 @@ def test_a_dry_run_answers_like_the_call_and_changes_nothing(own: Client, databa
     assert planned == {**done, "dry_run": True}
 
 
+def test_tasks_that_other_agents_hold_are_named_together(own: Client, store: str, serve: Callable[..., Client]) -> None:
+    other = serve("satchel", store, NEWEST, "--user", ANN)
+    for task in (1, 2):
+        claim = ok(other, "claim_task", task=task)
+    for tool, more in (("delete", {}), ("update_items", {"priority": "low"})):
+        for which in ({"where": {"kind": "task"}}, {"items": ["#4", "#1", "#2"]}):
+            error = refusal(own, tool, {**which, **more})
+            assert error["code"] == "claimed" and error["holder"] == claim["holder"]
+            assert error["message"].startswith(f"Task #1 is held by {claim['holder']} until ")
+            assert error["message"].endswith("; other agents hold #2 too.")
+    assert numbers(own) == [1, 2, 3, 4]
+
+
 # -- update_items -----------------------------------------------------------------------------------------------
 
 
@@ -238,6 +251,7 @@ def test_plain_tags_say_what_they_replaced(own: Client) -> None:
         "#6: tags docs, home replaced by b, docs.",
     ]
     assert ok(own, "update_items", items=["#1"], tags=[])["notes"] == ["#1: tags b, docs removed."]
+    assert ok(own, "update_items", items=["#3", "#4"], status="pending")["notes"] == ["#3, #4 were pending already."]
     assert "notes" not in ok(own, "update_items", items=["#5"], tags=["-b"])
     assert "notes" not in ok(own, "update_items", items=["#5"], tags=["docs"], dry_run=False)
 
@@ -301,6 +315,14 @@ def test_items_move_to_another_project(own: Client) -> None:
     assert ok(own, "restore", item="review")["restored"]["version"] == 3
 
 
+def test_tasks_leave_their_project_together(own: Client) -> None:
+    answer = ok(own, "update_items", items=["#1", "#4"], to="")
+    assert [row["project"] for row in answer["items"]] == [None, None]
+    assert answer["notes"] == ["#1, #4 moved from default to no project."]
+    error = refusal(own, "update_items", items=["review"], to="")
+    assert error["message"] == "items[0]: prompt review must be in a project."
+
+
 def test_a_copy_keeps_everything_but_a_name_that_is_taken(own: Client) -> None:
     arguments = [{"name": "tone", "description": "How", "required": True, "values": ["warm"]}]
     letter = {"title": "Letter", "content": "Be {{ tone }}", "description": "To write", "tags": ["a"]}
@@ -331,6 +353,7 @@ Refused = list[tuple[dict[str, Any], str]]
 WRONG: Refused = [
     ({"items": ["#1", "review"], "status": "completed"}, "items[1]: prompt review has no status."),
     ({"items": ["#1", "review"], "priority": "high"}, "items[1]: prompt review has no priority."),
+    ({"where": "docs", "due": ""}, "where must be an object."),
     ({"where": {"kind": "document"}, "due": ""}, "where[guide.md]: document guide.md has no due."),
     ({"items": ["#1"], "due": "soon"}, "due must be a day like 2026-11-30."),
     ({"items": ["#1"], "priority": "top"}, "priority must be one of high, low, normal, urgent."),

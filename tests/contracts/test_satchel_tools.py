@@ -157,6 +157,7 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("claim_task", {"task": 2}),
     ("list_tasks", {}),
     ("get_task", {"task": 2}),
+    ("remember", {"text": "Deploy with make release"}),
     ("catch_up", {}),
     ("claim_task", {"task": 2, "release": True}),
     ("complete_task", {"task": 1}),

@@ -39,6 +39,7 @@ SAMPLES: dict[type[errors.SatchelError], list[errors.SatchelError]] = {
         errors.VersionMissing("prompt", "7", 9, (3, 2)),
         errors.VersionMissing("task", "#7", 9, ()),
     ],
+    errors.LabelMissing: [errors.LabelMissing("p", "live", ("production",)), errors.LabelMissing("p", "live", ())],
     errors.TaskHeld: [errors.TaskHeld(7, CLAIM)],
     errors.TaskClosed: [errors.TaskClosed(7, "completed")],
     errors.StaleFence: [errors.StaleFence(7, 1, CLAIM), errors.StaleFence(7, 1, None)],

@@ -64,6 +64,32 @@ def test_the_newest_version_alone_can_be_kept(database: Database, calendar: Cale
     assert restore(database, ADA, "tee").item.content == "Text 4. And so on."
 
 
+def test_versions_with_labels_are_kept(database: Database, calendar: Calendar) -> None:
+    database.retention = Retention(history_days=0, history_versions=1)
+    prompt = add_versions(database, calendar, "Tee", 6, days=0)
+    other = add_versions(database, calendar, "Kaffee", 3, days=0)
+    write(database, ADA, lambda tx: prompts.set_label(tx, ADA, prompt, "production", 3))
+    calendar.day += 1
+    history.prune(database)
+    assert (kept(database, prompt), kept(database, other)) == ([3, 4, 5, 6], [3])
+    write(database, ADA, lambda tx: prompts.set_label(tx, ADA, prompt, "production", 5))
+    edit_prompt(database, ADA, other, "Text 4. And so on.")  # pruning begins where something is left to do
+    calendar.day += 1
+    history.prune(database)
+    assert (kept(database, prompt), kept(database, other)) == ([5, 6], [4])
+    delete_prompt(database, ADA, prompt)
+    restore(database, ADA, "tee")
+    calendar.day += 1
+    history.prune(database)
+    with database.read(ADA) as tx:
+        again = prompts.get_by_name(tx, ADA, "tee")
+        labelled = prompts.read_labelled(tx, ADA, again, "production")
+    assert labelled is not None and labelled.content == "Text 5. And so on."
+    write(database, ADA, lambda tx: restoring.purge(tx, ADA, "tee"))
+    with database.read(ADA) as tx:
+        assert tx.all("select * from prompt_labels") == []
+
+
 def test_deleted_items_go_after_their_days_with_all_their_versions(database: Database, calendar: Calendar) -> None:
     database.retention = Retention(trash_days=30)
     first, second = (add_versions(database, calendar, title, 3, days=0) for title in ("First", "Second"))

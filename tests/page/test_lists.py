@@ -62,6 +62,30 @@ def test_a_prompt_is_pinned_and_unpinned(ada: Visitor) -> None:
     assert "Pinned" not in text_of(ada.get("/"))
 
 
+def test_a_version_of_a_prompt_gets_a_label_and_loses_it(ada: Visitor) -> None:
+    ada.post("/p/default/prompts/new", title="Tone", content="Be brief.")
+    path = "/p/default/prompts/tone"
+    ada.post(f"{path}/edit", title="Tone", content="Be kind.", version="1")
+    assert "production is version 1 now." in text_of(ada.post(f"{path}/label", label="production", version="1"))
+    assert "production: version 1 Remove" in text_of(ada.get(path))
+    assert "1 production" in text_of(ada.get(f"{path}/versions"))
+    assert "can have up to 64 letters" in text_of(ada.post(f"{path}/label", label="a b"))
+    removed = text_of(ada.post(f"{path}/label", label="production", do="remove"))
+    assert "Removed the label production." in removed and "production: version" not in removed
+
+
+def test_a_prompt_that_includes_a_document_is_filled_in(ada: Visitor) -> None:
+    gone = text_of(ada.post("/p/default/prompts/new", title="Letter", content='{% include "tone.md" %}'))
+    assert "there is no document or prompt 'tone.md' to include" in gone
+    ada.post("/p/default/documents/new", name="tone.md", content="Be {{ tone }}.")
+    ada.post("/p/default/prompts/new", title="Letter", content='Dear Ann. {% include "tone.md" %}')
+    path = "/p/default/prompts/letter"
+    assert "Dear Ann. Be kind." in text_of(ada.post(f"{path}/fill", tone="kind"))
+    assert "Letter" in text_of(ada.get("/p/default/documents/tone.md"))  # as what refers to it
+    ada.post("/p/default/documents/tone.md/delete")
+    assert "Line 1: there is no document or prompt 'tone.md'" in text_of(ada.get(f"{path}/fill"))
+
+
 def test_what_the_page_shows_is_what_the_command_prints(tmp_path: Path) -> None:
     url = "https://satchel.example/mcp"
     for client in (one for one in CLIENTS if one.remote is not None):

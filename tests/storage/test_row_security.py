@@ -20,7 +20,7 @@ from tests.support.roles import become, refuse, role_of, two_roles
 ADA, BOB = "550e8400-e29b-41d4-a716-446655440000", "11111111-2222-4333-8444-555555555555"
 NOW = "2026-01-01T00:00:00.000000Z"
 OWNED = ("tasks", "task_tags", "task_blocks", "task_texts", "argument_values", "task_claims", "retry_keys", "sessions")
-SHARED = ("projects", "prompts", "prompt_tags", "prompt_texts", "documents", "links")
+SHARED = ("projects", "prompts", "prompt_tags", "prompt_labels", "prompt_texts", "documents", "links")
 SAME_FOR_ALL = {"settings", "tokens", "authors", "changes", "satchel_schema"}  # the role does not change or delete them
 
 
@@ -56,6 +56,7 @@ def roles(postgres: PostgresServer) -> tuple[str, str]:
             scope = Scope(project=name)
             prompt = prompts.add(tx, scope, PromptDraft(title="T", content="hay", tags=["t"]))
             prompts.update(tx, scope, prompt.id, PromptPatch(content="needle satchel://task/1"))
+            prompts.set_label(tx, scope, prompt, "production")
             for resource in ("r", "deleted"):
                 documents.add(tx, scope, DocumentDraft(name=resource, uri=f"x:{resource}", content="text"))
             documents.delete(tx, scope, "deleted")
@@ -147,6 +148,8 @@ OUT_OF_BOUNDS = [
     "update prompts set project = :b",
     "insert into prompt_tags values (:of_b, :b, 'x')",
     "insert into prompt_tags values (:of_b, :a, 'x')",
+    "insert into prompt_labels values (:of_b, 'x', 1)",
+    "update prompt_labels set prompt = :of_b",
     "insert into prompt_texts values (:of_b, 'x', 'x', 1)",
     "insert into prompt_texts values (:of_b, 'x', 'x', 1) on conflict (prompt) do update set title = 'x'",
     "update prompt_texts set prompt = :of_b",

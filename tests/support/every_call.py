@@ -100,6 +100,7 @@ CALLS: dict[str, dict[str, dict[str, Any]]] = {
     "satchel": {
         "search": {"query": "needle"},
         "catch_up": {"since": "3d"},
+        "remember": {"text": "Deploy with make release"},
         "add_project": {"name": "shed"},
         "list_projects": {},
         "list_prompts": {"query": "needle", "tags": ["a"]},

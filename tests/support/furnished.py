@@ -50,6 +50,7 @@ def furnish(store: str, *, prompts_count: int = 12) -> None:
             prompts.update(
                 tx, SCOPE, layers.find_prompt(tx, SCOPE, "review").id, PromptPatch(content="{{ code }} again")
             )
+            prompts.set_label(tx, SCOPE, layers.find_prompt(tx, SCOPE, "review"), "production", 1)
             prompts.delete(tx, SCOPE, layers.find_prompt(tx, SCOPE, "Prompt 3 ünï").id)
             projects.rename(tx, "old", "renamed")
             projects.delete(tx, "gone")

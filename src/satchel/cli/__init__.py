@@ -8,7 +8,7 @@ completion  names that a shell completes; `satchel completion`
 examples    the examples in the help
 items       commands and contents that prompts, documents and tasks share
 prompt      `satchel prompt`
-document    `satchel document`
+document    `satchel document`, `remember`
 task        `satchel task`
 project     `satchel project`
 search      `satchel search`, `catch-up`

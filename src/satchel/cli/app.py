@@ -26,6 +26,7 @@ COMMANDS = {
     "board": ("board:cli", "Show tasks as a live board on the terminal."),
     "search": ("search:cli", "Find prompts, documents and tasks by words."),
     "catch-up": ("search:catch_up", "Show recent changes, claimed tasks and tasks ready to start."),
+    "remember": ("document:remember", "Remember one line for the project, or for all with -p personal."),
     "import": ("importing:cli", "Import prompts, documents and tasks from other tools."),
     "export": ("exporting:cli", "Write a project into files."),
     "sync": ("sync:cli", "Keep a folder and a project in sync."),

@@ -1,4 +1,4 @@
-"""`satchel document`: add, list, show, edit and delete the documents of a project."""
+"""`satchel document`: add, list, show, edit and delete documents; `satchel remember`: add a line to `memory.md`."""
 
 import os
 import re
@@ -10,11 +10,12 @@ from typing import Any
 import click
 
 from satchel.cli.completion import DOCUMENT
-from satchel.cli.examples import Group
+from satchel.cli.examples import Command, Group
 from satchel.cli.items import CONTENT_HELP, add_commands, age_options, expected_version_option, read_content
 from satchel.cli.output import count
 from satchel.cli.session import Session, command, page_options
 from satchel.errors import WrongArgument
+from satchel.model import uri_of
 from satchel.services import rules
 from satchel.services.documents import guess_type
 
@@ -72,16 +73,16 @@ def add(
 @command(reads=True)
 @page_options
 def list_(session: Session, query: str | None, limit: int | None) -> None:
-    """List documents, oldest first. `satchel search` finds words in their contents."""
-    answer = session.list("list_resources", "resources", limit, query=query)
+    """List documents, oldest first; with -p all, those of all projects. `satchel search` finds words in them."""
+    answer = session.list("list_resources", "resources", limit, query=query, project=session.everywhere)
     rows = [
         [
             one["name"],
-            one.get("uri") or f"satchel://resource/{one['name']}",
+            one.get("uri") or uri_of("document", one["name"], one.get("project", "")),
             one.get("mime_type") or guess_type(one["name"]),
             str(one["size"]),
             one.get("description", ""),
-            one.get("from", ""),
+            one.get("from") or one.get("project", ""),
         ]
         for one in answer.value["resources"]
     ]
@@ -187,3 +188,22 @@ def _find_bytes(content: list[dict[str, Any]]) -> bytes:
 
 
 add_commands(cli, "document")
+
+
+@click.command(cls=Command)
+@click.argument("text")
+@command(as_user=True)
+def remember(session: Session, text: str) -> None:
+    """Remember TEXT, one line, in the document memory.md of the project; agents read it when they catch up.
+
+    The project personal is for what holds in all projects.
+    """
+    answer = session.call("remember", text=text)
+    line, project = answer.value["line"], answer.value["project"]
+    said = f"Added to memory.md of project '{project}': {line}"
+    session.say(
+        said
+        if answer.value["added"]
+        else f"Nothing was added, because memory.md of project '{project}' has this line: {line}",
+        answer,
+    )

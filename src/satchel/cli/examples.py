@@ -69,6 +69,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "satchel prompt edit code-review @review.md --tag +security --tag -draft",
         "satchel prompt edit greeting --arg 'name:Who is greeted' --arg 'tone?'",
     ),
+    "prompt label": (
+        "satchel prompt label code-review production",
+        "satchel prompt label code-review production --version 3",
+        "satchel prompt label code-review staging --remove",
+    ),
     "prompt delete": ("satchel prompt delete code-review greeting",),
     "prompt history": ("satchel prompt history code-review", "satchel prompt history code-review --against 1"),
     "prompt copy": ("satchel prompt copy code-review --to web",),
@@ -120,6 +125,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "task move": ("satchel task move 4 5 --to web",),
     "board": ("satchel board --project web", "satchel board --all"),
     "search": ("satchel search release notes", "satchel search '\"exact words\"' --kind document"),
+    "remember": ("satchel remember 'Deploy with make release'", "satchel remember 'Answer in German' -p personal"),
     "catch-up": ("satchel catch-up", "satchel catch-up --since monday --project web"),
     # -- files of other tools
     "import": (

@@ -102,14 +102,16 @@ def _show_feed(session: Session, query: ChangeQuery, limit: int, *, is_everythin
 def _show_versions(session: Session, reference: str, query: ChangeQuery, limit: int) -> None:
     with session.read() as tx:
         item, found, has_more = changes.list_versions(tx, session.scope, reference, query=query, limit=limit)
-    rows = [
-        [str(one.version), *_list_facts(session, one), f"{one.done}{' (undo)' if one.undoes else ''}"] for one in found
-    ]
+    rows = []
+    for one in found:
+        labels = f" [{', '.join(one.labels)}]" if one.labels else ""
+        did = f"{one.done}{' (undo)' if one.undoes else ''}{labels}"
+        rows.append([str(one.version), *_list_facts(session, one), did])
     value = {
         "kind": item.kind,
         "item": item.key,
         "deleted": item.is_deleted,
-        "versions": [describe_revision(one) for one in found],
+        "versions": [describe_revision(one) | ({"labels": list(one.labels)} if one.labels else {}) for one in found],
         "has_more": has_more,
     }
     session.table(("VERSION", "TIME", "WHO", "WITH", "WHAT"), rows, value)

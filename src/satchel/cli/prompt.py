@@ -1,4 +1,4 @@
-"""`satchel prompt`: add, list, show, fill in, edit and delete prompts."""
+"""`satchel prompt`: add, list, show, fill in, edit, label and delete prompts."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -25,9 +25,9 @@ _DECLARATION = r"([^=:?]+)(\?)?(?:=([^:]*))?(?::(.*))?"
 
 @click.group(cls=Group)
 def cli() -> None:
-    """Add, list, show, fill in, edit and delete prompts.
+    """Add, list, show, fill in, edit, label and delete prompts.
 
-    REF is a name, a title or an id; a prompt of a library is LIBRARY:NAME.
+    REF is a name, a title or an id; a prompt of a library is LIBRARY:NAME. NAME@LABEL is the version with that label.
     """
 
 
@@ -87,11 +87,12 @@ def add(
 def list_(
     session: Session, *, limit: int | None, query: str | None, tags: Sequence[str], all_tags: bool, sort: str | None
 ) -> None:
-    """List prompts, last updated first, then those of libraries. `satchel search` finds by words."""
-    match = "all" if all_tags else None
-    answer = session.list(
-        "list_prompts", "prompts", limit, query=query, tags=list(tags) or None, match=match, sort=sort
-    )
+    """List prompts, last updated first, then those of libraries; with -p all, those of all projects.
+
+    `satchel search` finds by words.
+    """
+    filters = {"query": query, "tags": list(tags) or None, "match": "all" if all_tags else None, "sort": sort}
+    answer = session.list("list_prompts", "prompts", limit, project=session.everywhere, **filters)
     rows = [
         [
             one["name"],
@@ -99,7 +100,7 @@ def list_(
             ", ".join(one.get("tags", ())),
             ", ".join(one.get("arguments", ())),
             one.get("description", ""),
-            one.get("from", ""),
+            one.get("from") or one.get("project", ""),
             *([str(one.get("uses", 0))] if sort == "used" else []),
         ]
         for one in answer.value["prompts"]
@@ -193,6 +194,35 @@ def edit(
         patch["content"] = read_text(None, editing=old)
     answer = session.call("update_prompt", prompt=ref, **patch, expected_version=version)
     _show_changed(session, answer.change + " prompt '{name}' in project '{project}'.", answer)
+
+
+@cli.command()
+@click.argument("ref", type=PROMPT)
+@click.argument("label")
+@click.option("--version", type=click.IntRange(1), metavar="N", help="The version to label.  [default: the newest]")
+@click.option("--remove", is_flag=True, help="Remove the label.")
+@command()
+def label(session: Session, ref: str, label: str, version: int | None, remove: bool) -> None:
+    """Give a version of a prompt a label, such as production, or move the label to it.
+
+    `satchel prompt show NAME@LABEL` and `prompt render NAME@LABEL` read the version with the label.
+    """
+    if remove and version is not None:
+        raise click.UsageError("--remove removes the label from any version: leave --version out.")
+    if label.startswith("-"):
+        raise click.UsageError(
+            f"A label cannot begin with -. Remove one with: satchel prompt label {ref} LABEL --remove"
+        )
+    answer = session.call("update_prompt", prompt=ref, label=f"-{label}" if remove else label, version=version)
+    name = answer.value["prompt"]["name"]
+    labels = {one["label"]: one["version"] for one in answer.value["prompt"].get("labels", ())}
+    where = f"prompt '{name}' in project '{answer.value['project']}'"
+    done = (
+        f"Removed label '{label}' from {where}."
+        if remove
+        else f"Label '{label}' is on version {labels[label]} of {where}."
+    )
+    session.say(done, answer)
 
 
 def _show_changed(session: Session, sentence: str, answer: Answer) -> None:

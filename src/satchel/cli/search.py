@@ -1,6 +1,8 @@
 """`satchel search` and `satchel catch-up`: find items by words, and see recent work."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any
 
 import click
@@ -8,8 +10,19 @@ import click
 from satchel.cli.examples import Command
 from satchel.cli.output import count
 from satchel.cli.session import Session, command, project_option
+from satchel.model import ALL_PROJECTS
 
 _MOST = 50  # the limit of hits in one answer of the tool
+_BRIEF = 400  # tokens
+_MORE = "The tool catch_up of the MCP server satchel tells more."
+_COMMANDS = {  # the commands that do what these tools do
+    "list_tasks": "satchel task list",
+    "list_tasks with status completed": "satchel task list --status completed",
+    "list_tasks with due overdue": "satchel task list --due overdue",
+    "list_tasks with due today": "satchel task list --due today",
+    "history": "satchel log",
+    "read_resource memory.md": "satchel document show memory.md",
+}
 _KINDS = ("prompt", "document", "task")
 
 
@@ -17,7 +30,7 @@ _KINDS = ("prompt", "document", "task")
 @click.argument("words", nargs=-1, required=True)
 @click.option("--kind", "-k", type=click.Choice(_KINDS), help="Only items of this kind.")
 @click.option("--limit", default=10, show_default=True, type=click.IntRange(1, _MOST), help="How many at most.")
-@project_option("Only in this project.")
+@project_option("Only in this project; all: in every project.")
 @command(in_project=False, as_user=True, reads=True)
 def cli(session: Session, words: tuple[str, ...], kind: str | None, limit: int, wanted: str | None) -> None:
     """Find prompts, documents and tasks by WORDS, best first. Words in "quotes" are found literally."""
@@ -29,73 +42,77 @@ def cli(session: Session, words: tuple[str, ...], kind: str | None, limit: int, 
             hit["kind"],
             hit["title"],
             hit.get("text", "") if hit.get("line") is None else f"line {hit['line']}: {hit.get('text', '')}",
-            hit.get("from", ""),
+            hit.get("from") or hit.get("project", ""),
         ]
         for hit in answer.value["hits"]
     ]
     empty = f"Nothing was found in project '{answer.value['project']}'. Try fewer words, or another project with -p."
+    if wanted == ALL_PROJECTS:
+        empty = "Nothing was found in any project. Try fewer words."
+    if near := answer.value.get("near"):
+        empty += f" Nearest titles and tags: {', '.join(near)}."
     columns = ("REFERENCE", "KIND", "TITLE", "TEXT", "FROM")
     session.show_list(answer, columns, rows, empty=empty, more="a higher --limit" if limit < _MOST else "a word")
 
 
 @click.command(cls=Command)
 @click.option("--since", metavar="TIME", help="Changes since 2h, 3d, yesterday, monday, a day or a UTC time.")
+@click.option(
+    "--brief", is_flag=True, help="At most 400 tokens, for the hooks of clients; nothing for an empty project."
+)
 @command(as_user=True, reads=True)
-def catch_up(session: Session, since: str | None) -> None:
+def catch_up(session: Session, since: str | None, brief: bool) -> None:
     """Show recent changes, claimed tasks and tasks ready to start in the project."""
     answer = session.call("catch_up", since=since)
-    session.say("\n\n".join("\n".join(lines) for lines in _write_parts(answer.value) if lines), answer.value)
+    if brief and not session.as_json:
+        click.echo(_write_brief(answer.value), nl=False)
+        return
+    text = answer.text
+    for tool, instead in _COMMANDS.items():
+        text = re.sub(rf"^(and .*: ){tool}$", rf"\1{instead}", text, flags=re.MULTILINE)
+    session.say(text, answer.value)
 
 
-def _write_parts(value: dict[str, Any]) -> Iterator[list[str]]:
-    """Yield the parts of the answer as lines: projects, completed tasks, changes, notes, claims and ready tasks."""
-    project = value["project"]
+def _write_brief(value: dict[str, Any]) -> str:
+    """Write the most important parts of the answer, for models, by whole lines; empty for an empty project."""
     held = [
         count(value[key], key[:-1].replace("_", " ")) for key in ("prompts", "documents", "open_tasks") if key in value
     ]
-    place = f"Project '{project}' ({value['why']}): {', '.join(held) or 'empty'}"
-    yield [place + (f"; tags {', '.join(value['tags'])}" if "tags" in value else "")]
-    if "others" in value:
-        names = [
-            one["name"] + (f" ({count(one['changes'], 'change')})" if "changes" in one else "")
-            for one in value["others"]
-        ]
-        yield [
-            f"Other projects: {', '.join(names)}"
-            + (f" and {value['more_others']} more" if "more_others" in value else "")
-        ]
-    period = value["period"]
-    if "completed" in value:
-        more = [f"- more: satchel task list --status completed -p {project}"] if value.get("more_completed") else []
-        yield [f"Completed {period}:", *(f"- {row}" for row in value["completed"]), *more]
-    if value["done"]:
-        more = [f"- more: satchel log -p {project}"] if value.get("more_done") else []
-        yield [f"Changes {period}:", *(f"- {row}" for row in value["done"]), *more]
-    elif "completed" not in value:
-        yield [f"Nothing was done {period}."]
-    if "task_notes" in value:
-        yield ["Notes on open tasks:", *(f"- {note}" for note in value["task_notes"])]
-    if claimed := value.get("in_progress"):
-        more = ["- more: satchel task list --status in-progress"] if value.get("more_in_progress") else []
-        yield [
-            "In progress:",
-            *(f"- {_name_task(task)}, {task.get('holder', '')}".rstrip(", ") for task in claimed),
-            *more,
-        ]
-    if reviewed := value.get("in_review"):
-        yield ["In review:", *(f"- {one}" for one in reviewed)]
-    if "expired_claims" in value:
-        yield [
-            "Claims that ran out:",
-            *(f"- {_name_task(task)}, by {task['holder']} at {task['until']}" for task in value["expired_claims"]),
-        ]
-    if "ready" not in value:
-        return
-    ready = [f"- {_name_task(task)}" for task in value["ready"]]
-    more = [f"- {value['more_ready']} more: satchel task ready -p {project}"] if "more_ready" in value else []
-    if "ready_elsewhere" in value:
-        more.append(f"- {value['ready_elsewhere']} more outside this project: satchel task ready")
-    yield ["Ready:", *ready, *more] if ready else ["No task is ready in this project.", *more]
+    memory = _list_memories(value)
+    if not held and not memory:
+        return ""
+    parts = [
+        [f"Satchel: project '{value['project']}' ({value['why']}): {', '.join(held) or 'empty'}"],
+        memory,
+        ["In progress:", *(f"{_name_task(task)} ({task.get('holder', '')})" for task in value.get("in_progress", ()))],
+        ["Ready:", *map(_name_task, value.get("ready", ()))],
+        [f"Completed {value['period']}:", *value.get("completed", ())],
+    ]
+    lines, room = [], _BRIEF - _count_tokens(_MORE)
+    for part in parts:
+        fitting = _take_fitting(part, room)
+        if part is parts[0] or fitting[1:]:  # a title alone says nothing
+            lines += fitting
+            room -= sum(map(_count_tokens, fitting))
+    return "".join(f"{line}\n" for line in [*lines, _MORE])
+
+
+def _list_memories(value: dict[str, Any]) -> list[str]:
+    """Return the newest lines of both memories that fit into half of the brief answer, those of the project first."""
+    lines = [f"(personal) {line}" for line in value.get("personal_memory", ())] + value.get("memory", [])
+    kept = _take_fitting(lines[::-1], _BRIEF // 2)
+    return ["Remembered:", *kept] if kept else []
+
+
+def _take_fitting(lines: Sequence[str], room: int) -> list[str]:
+    """Return the first lines that fit into a number of tokens."""
+    sizes = accumulate(map(_count_tokens, lines))
+    return [line for line, size in zip(lines, sizes, strict=True) if size <= room]
+
+
+def _count_tokens(line: str) -> int:
+    """Estimate the tokens of a line, rather too many: common words and groups of three digits are one token each."""
+    return len(re.findall(r"[A-Za-z]{1,6}|[0-9]{1,3}|[^\sA-Za-z0-9]", line)) + 1
 
 
 def _name_task(task: dict[str, Any]) -> str:

@@ -1,5 +1,6 @@
 """The values between a format and the store: the prompts, documents, tasks and problems of a file."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 from msgspec import Struct
@@ -52,6 +53,7 @@ class PromptEntry(_Entry, frozen=True, kw_only=True):
     expires: str | None = None
     replaced_by: str | None = None
     is_constant: bool = False  # as in Prompt
+    labels: Mapping[str, int] = {}  # of versions; only written, because the versions are not exported
     kind: Kind = "prompt"
 
 

@@ -23,7 +23,7 @@ from satchel.exchange.formats.skills import is_part
 from satchel.exchange.sources import SourceFile
 from satchel.exchange.storing import BATCH, TaskLinks
 from satchel.model import Scope
-from satchel.services import documents, projects, prompts
+from satchel.services import documents, projects, prompts, rules
 from satchel.storage.database import Database, Tx
 
 OnClash = Literal["skip", "rename", "replace"]
@@ -358,6 +358,7 @@ class Placer:
                     projects.get_existing(tx, self._scope, project)
                 except NotFound:
                     if self._is_dry_run:
+                        rules.clean_new_name("project", project)
                         known.is_new = True
                     else:
                         projects.add(tx, project)

@@ -56,9 +56,10 @@ def take_snapshot(tx: Tx, scope: Scope) -> Snapshot:
     """Return everything in the project of a scope."""
     versions: dict[tuple[Kind, str], int] = {}
     found_prompts: dict[str, PromptEntry] = {}
+    labels = prompts.list_all_labels(tx, scope)
     for prompt in sorted(prompts.iterate_whole(tx, scope, size=_PAGE), key=lambda one: one.name):
         versions["prompt", prompt.name] = prompt.version
-        found_prompts[prompt.name] = to_prompt(prompt)
+        found_prompts[prompt.name] = replace(to_prompt(prompt), labels=labels.get(prompt.number, {}))
     found_documents: dict[str, DocumentEntry] = {}
     for document in sorted(documents.iterate_whole(tx, scope, size=_PAGE), key=lambda one: one.name):
         versions["document", document.name] = document.version

@@ -43,10 +43,12 @@ def show(visit: Visit) -> Answer:
     with visit.read() as tx:
         prompt = prompts.get_by_name(tx, visit.scope, visit.path["name"])
         to, back = links.of(tx, visit.scope, "prompt", prompt)
+        labels = prompts.list_labels(tx, prompt)
         _, revisions, _ = history.list_versions(tx, visit.scope, f"satchel://prompt/{prompt.name}", limit=1)
     values = {
         "prompt": prompt,
         "is_pinned": prompts.PINNED in prompt.tags,
+        "labels": labels,
         "links": to,
         "referrers": back,
         "revision": revisions[0] if revisions else None,
@@ -135,6 +137,17 @@ def pin(visit: Visit) -> Answer:
     visit.write(lambda tx: prompts.update(tx, visit.scope, prompt.id, patch, prompt.version))
     said = "no longer on the first page" if is_pinned else "on the first page"
     return Redirect(_link(visit, prompt), f"“{prompt.title}” is {said}.", can_undo=True)
+
+
+def label(visit: Visit) -> Answer:
+    """Give a version of a prompt a label, or remove a label."""
+    prompt = _find(visit)
+    name, version = visit.field("label").strip(), visit.number("version")
+    if visit.field("do") == "remove":
+        visit.write(lambda tx: prompts.remove_label(tx, visit.scope, prompt, name))
+        return Redirect(_link(visit, prompt), f"Removed the label {name}.")
+    visit.write(lambda tx: prompts.set_label(tx, visit.scope, prompt, name, version))
+    return Redirect(_link(visit, prompt), f"{name} is version {version or prompt.version} now.")
 
 
 def _find(visit: Visit) -> Prompt:

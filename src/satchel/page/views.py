@@ -28,6 +28,7 @@ VIEWS = (
     View("POST", "/p/{project}/prompts/{name}/edit", prompts.save),
     View("POST", "/p/{project}/prompts/{name}/delete", prompts.delete),
     View("POST", "/p/{project}/prompts/{name}/pin", prompts.pin),
+    View("POST", "/p/{project}/prompts/{name}/label", prompts.label),
     View("GET", "/p/{project}/prompts/{name}/fill", filling.show),
     View("POST", "/p/{project}/prompts/{name}/fill", filling.show),
     View("GET", "/p/{project}/{kind}/{name}/versions", versions.show),

@@ -65,6 +65,8 @@ def _copy_prompt(tx: Tx, there: Scope, prompt: Prompt, *, renames: bool) -> tupl
     draft = PromptDraft(**{name: getattr(prompt, name) for name in PromptDraft.__struct_fields__})
     made = prompts.add(tx, there, draft, renames=renames)
     notes = [_tell("name", prompt.name, made.name), _tell("title", prompt.title, made.title)]
+    if labels := prompts.list_labels(tx, prompt):
+        notes.append(f"Its labels ({', '.join(labels)}) stay with the original, because they name its versions.")
     return made, tuple(filter(None, [*notes, *templates.describe_missing(tx, there, made)]))
 
 

@@ -5,14 +5,14 @@ has no such document, and WrongArgument if a value breaks a rule.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
 from typing import Any, Literal, TypeVar
 
 from msgspec.structs import asdict, replace
 
-from satchel.errors import NotFound, Taken, VersionConflict, WrongArgument
+from satchel.errors import NotFound, StoreConflict, Taken, VersionConflict, WrongArgument
 from satchel.model import UNSET, Document, DocumentDraft, DocumentPatch, Scope, StoreChange
 from satchel.services import recording, rules
 from satchel.services.projects import current, find_within, read_batches
@@ -21,6 +21,10 @@ from satchel.storage.database import Tx, Violation
 
 Changes = TypeVar("Changes", DocumentDraft, DocumentPatch)
 
+MEMORY = "memory.md"  # the name of the document that `remember` writes
+_MOST_MEMORIES = 1_000  # lines
+_LARGEST_MEMORY = 64 * 1024  # bytes
+_LONGEST_NAME = 60  # characters of the name of a program
 _BATCH = 500  # how many documents to read at once when searching for a text
 
 
@@ -100,12 +104,19 @@ def list_page(
 
     The query is literal text in the name, URI or description, in any case.
     """
+    return list_everywhere(tx, [current(tx, scope).number], query, limit=limit, after=after)
+
+
+def list_everywhere(
+    tx: Tx, where: Iterable[int], query: str = "", *, limit: int, after: int = 0
+) -> tuple[tuple[Document, ...], bool]:
+    """Return what `list_page` returns for several projects, given by number, in one order."""
     folded = rules.fold_query(query)
-    project = current(tx, scope).number
     size = _BATCH if folded else limit + 1
     hits: list[Document] = []
     while len(hits) <= limit:
-        batch = rows.list_after(tx, project, after=after, limit=size)
+        found = [one for project in where for one in rows.list_after(tx, project, after=after, limit=size)]
+        batch = sorted(found, key=lambda one: one.number)[:size]
         hits += [one for one in batch if folded in rules.fold(f"{one.name}\n{one.uri}\n{one.description or ''}")]
         if len(batch) < size:
             break
@@ -185,6 +196,67 @@ def choose_free(tx: Tx, scope: Scope, name: str, uri: str, id: str) -> tuple[str
     wanted = rules.make_own_uri(name) if rules.is_own_uri(uri) else uri
     uris = rules.list_free_uris(wanted, id)
     return name, rules.choose_free(uris, lambda one: is_free(tx, scope, "uri", one))
+
+
+# -- the memory of a project: a document with one line for each thing to remember ------------------------------------
+
+
+def remember(tx: Tx, scope: Scope, text: str) -> tuple[str, bool]:
+    """Add a line to the project's memory, with the day and the author; return the line, and whether it was added.
+
+    A text that the memory has already, in any case and with any white space, is not added; the old line is returned.
+
+    Raises:
+        WrongArgument: the memory is full, or another document has its name.
+    """
+    rules.check_text("text", text)
+    text = " ".join(text.split())
+    if not text:
+        raise WrongArgument("text", "minLength", limit=1)
+    current(tx, scope)
+    before = rows.find_to_change(tx, scope.project, "name", MEMORY)
+    content = "" if before is None else before.content
+    if not isinstance(content, str):
+        raise WrongArgument("text", "memory", value=MEMORY)
+    lines = content.splitlines()
+    for line in lines:
+        if _fold_memory(line) == rules.fold(text):
+            return line.removeprefix("- "), False
+    added = f"{tx.now[:10]} {_name_author(scope)}: {text}"
+    content += "" if not content or content.endswith("\n") else "\n"
+    content += f"- {added}\n"
+    if len(lines) >= _MOST_MEMORIES or len(content.encode()) > _LARGEST_MEMORY:
+        raise WrongArgument("text", "maxItems", limit=_MOST_MEMORIES, value=MEMORY)
+    if before is not None:
+        update(tx, scope, MEMORY, DocumentPatch(content=content))
+        return added, True
+    uri, mime_type = rules.make_own_uri(MEMORY), guess_type(MEMORY)
+    try:
+        add(tx, scope, DocumentDraft(name=MEMORY, uri=uri, content=content, mime_type=mime_type))
+    except Taken as taken:
+        raise StoreConflict(f"another call added {MEMORY}") from taken
+    return added, True
+
+
+def list_memories(tx: Tx, scope: Scope) -> list[str]:
+    """Return the lines of the project's memory, oldest first; empty if it has none."""
+    current(tx, scope)
+    document = rows.find(tx, scope.project, "name", MEMORY)
+    content = document.content if document else ""
+    lines = content.splitlines() if isinstance(content, str) else []
+    return [line.removeprefix("- ") for line in lines if line.startswith("- ")]
+
+
+def _fold_memory(line: str) -> str:
+    """Return the text of a line of the memory, without day and author, in the form for comparison."""
+    found = re.fullmatch(r"- (?:\d{4}-\d\d-\d\d [^:]*: )?(.*)", line)
+    return rules.fold(" ".join((found[1] if found else line).split()))
+
+
+def _name_author(scope: Scope) -> str:
+    """Return the name of the program that makes a call, or `a person`, without a colon, which ends it in a line."""
+    name = " ".join(scope.author.client.replace(":", " ").split())[:_LONGEST_NAME]
+    return "a person" if scope.is_person else name if name and rules.is_storable(name) else "unknown"
 
 
 def _clean(value: Changes) -> Changes:

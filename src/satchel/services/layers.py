@@ -5,6 +5,7 @@ without the layer. An item that neither project has is NotFound.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 
@@ -12,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from satchel import clock
-from satchel.errors import AmbiguousItem, NotFound, WrongArgument
+from satchel.errors import AmbiguousItem, LabelMissing, NotFound, WrongArgument
 from satchel.model import Document, Item, Prompt, PromptHeader, PromptQuery, PromptSummary, Scope, TagCount
 from satchel.services import documents, lookup, projects, prompts, rules
 from satchel.storage import documents as document_rows
@@ -63,11 +64,46 @@ def find_prompt(tx: Tx, scope: Scope, reference: str, *, to_change: bool = False
     """Find a prompt by id, name or title, or by an unambiguous other spelling, in the project or the personal one.
 
     A name takes precedence over a title, and both over another spelling, so every listed item is found by its name.
+    NAME@LABEL is the version with that label; it cannot be changed.
     """
     text = lookup.without_scheme("prompt", reference)
+    name, _, label = text.rpartition("@")
+    if name and label and not to_change:
+        return _find_labelled(tx, scope, reference, text)
+    found: Prompt = _find(tx, scope, "prompt", reference, _list_rounds(text), alike=text, to_change=to_change)
+    return found
+
+
+def _list_rounds(text: str) -> list[list[Key]]:
     id = clock.parse_id(text)
     names: list[Key] = [*([] if id is None else [("id", id)]), ("name", text)]
-    found: Prompt = _find(tx, scope, "prompt", reference, [names, [("title", text)]], alike=text, to_change=to_change)
+    return [names, [("title", text)]]
+
+
+def enter_layer(scope: Scope, prompt: Prompt) -> Scope:
+    """Return the scope of the project that a prompt is in: the call's, or the personal one."""
+    return (enter_personal(scope) or scope) if prompt.layer else scope
+
+
+def _find_labelled(tx: Tx, scope: Scope, reference: str, text: str) -> Prompt:
+    """Find a prompt by a text with @: its exact title, else NAME@LABEL, else another spelling of its title."""
+    found: Prompt
+    with suppress(NotFound):
+        found = _find(tx, scope, "prompt", reference, _list_rounds(text))
+        return found
+    name, _, label = text.rpartition("@")
+    base: Prompt | None = None
+    with suppress(NotFound):
+        base = _find(tx, scope, "prompt", name, _list_rounds(name), alike=name)
+    labelled = prompts.read_labelled(tx, enter_layer(scope, base), base, label) if base is not None else None
+    if labelled is not None:
+        return labelled
+    try:
+        found = _find(tx, scope, "prompt", reference, _list_rounds(text), alike=text)
+    except NotFound:
+        if base is None:
+            raise
+        raise LabelMissing(base.name, label, tuple(prompts.list_labels(tx, base))) from None
     return found
 
 

@@ -5,17 +5,18 @@ has no such prompt, and WrongArgument if a value breaks a rule.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 
 from msgspec.structs import asdict, replace
 
 from satchel import clock
-from satchel.errors import Taken, VersionConflict
+from satchel.errors import LabelMissing, Taken, VersionConflict, WrongArgument
 from satchel.model import (
     UNSET,
     Excerpt,
+    Item,
     ListChange,
     Page,
     Prompt,
@@ -29,7 +30,7 @@ from satchel.model import (
     StoreChange,
     TagCount,
 )
-from satchel.services import recording, rules, texts
+from satchel.services import history, recording, rules, texts
 from satchel.services.projects import check_access, current, find_within, read_batches
 from satchel.storage import prompts as rows
 from satchel.storage.database import Tx, Violation
@@ -38,6 +39,9 @@ _LONGEST_MADE_NAME = 60
 
 # How much content a list reads: enough around a hit for nearly every excerpt and the longest query.
 _BEFORE, _SIZE = 600, 2400
+
+MOST_LABELS = 20  # of a prompt
+_LABEL = "[A-Za-z0-9_.][A-Za-z0-9_.-]{0,63}"
 
 PINNED = "pinned"  # the tag of prompts that people want to find quickly
 
@@ -173,6 +177,62 @@ def restore(tx: Tx, scope: Scope, number: int) -> Prompt:
     return prompt
 
 
+def set_label(tx: Tx, scope: Scope, prompt: Prompt, label: str, version: int | None = None) -> int | None:
+    """Give a version of a prompt a label, by default the newest version; return the version that had the label.
+
+    Labels do not make a version, and the prompt keeps them while it is deleted.
+
+    Raises:
+        VersionMissing: history does not have this version.
+        WrongArgument: the label has other characters, or the prompt has too many labels.
+    """
+    if re.fullmatch(_LABEL, label) is None:
+        raise WrongArgument("label", "pattern", value=label, kind="prompt")
+    known = list_labels(tx, prompt)
+    if label not in known and len(known) >= MOST_LABELS:
+        raise WrongArgument("label", "maxItems", limit=MOST_LABELS, value=label, kind="prompt")
+    wanted = history.read_version_of(tx, scope, recording.of(prompt), version or prompt.version).version
+    if known.get(label) != wanted:
+        rows.set_label(tx, prompt.number, label, wanted)
+        tx.changed(StoreChange("prompt", scope.project, key=prompt.name))
+    return known.get(label)
+
+
+def remove_label(tx: Tx, scope: Scope, prompt: Prompt, label: str) -> int:
+    """Remove a label; return the version that had it.
+
+    Raises:
+        LabelMissing: the prompt has no such label.
+    """
+    known = list_labels(tx, prompt)
+    if label not in known:
+        raise LabelMissing(prompt.name, label, tuple(known))
+    rows.remove_label(tx, prompt.number, label)
+    tx.changed(StoreChange("prompt", scope.project, key=prompt.name))
+    return known[label]
+
+
+def list_labels(tx: Tx, prompt: Prompt | Item) -> dict[str, int]:
+    """Return the labels of a prompt with their versions; a prompt in the trash keeps its labels."""
+    return rows.labels(tx, prompt.number)
+
+
+def list_all_labels(tx: Tx, scope: Scope) -> dict[int, dict[str, int]]:
+    """Return the labels of the prompts of the project with their versions, by the numbers of the prompts."""
+    current(tx, scope)
+    return rows.labels_in(tx, scope.project)
+
+
+def read_labelled(tx: Tx, scope: Scope, prompt: Prompt, label: str) -> Prompt | None:
+    """Return the version of a prompt that has a label, under the prompt's present name; None if none has it."""
+    version = list_labels(tx, prompt).get(label)
+    if version is None:
+        return None
+    old = history.read_version_of(tx, scope, recording.of(prompt), version)
+    fields = {name: getattr(old.state, name) for name in ("title", "description", "tags", "arguments", "is_constant")}
+    return replace(prompt, **fields, content=str(old.content), version=version, updated_at=old.updated_at, label=label)
+
+
 def count_use(tx: Tx, prompt: Prompt) -> None:
     """Count a use of a prompt that was read for it. A use is no change: it has no version, and nobody is notified."""
     rows.count_use(tx, prompt.project, prompt.number)
@@ -199,6 +259,22 @@ def list_page(
     project = current(tx, scope).number
     numbers = rows.numbers(tx, project, wanted, limit + 1, after)
     return _summarize(tx, numbers[:limit], wanted.text), len(numbers) > limit
+
+
+def list_everywhere(
+    tx: Tx, where: Mapping[int, str], query: PromptQuery, *, limit: int, after: PromptPosition | None = None
+) -> tuple[tuple[PromptSummary, ...], bool]:
+    """Return what `list_page` returns for several projects, given by number with their names, in one order."""
+    wanted = rules.clean_query("prompt", query)
+    found = [number for project in where for number in rows.numbers(tx, project, wanted, limit + 1, after)]
+    homes = dict(rows.sort_newest(tx, found, limit + 1, by_use=query.by_use))
+    summaries = _summarize(tx, [*homes][:limit], wanted.text)
+    return tuple(replace(one, project=where[homes[one.number]]) for one in summaries), len(homes) > limit
+
+
+def list_tags_everywhere(tx: Tx, where: Mapping[int, str]) -> list[str]:
+    """Return the tags of the prompts of several projects."""
+    return rows.tags_of_projects(tx, [*where])
 
 
 def position_of(prompt: PromptSummary) -> PromptPosition:

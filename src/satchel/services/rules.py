@@ -16,6 +16,7 @@ from msgspec import Struct, structs
 from satchel import clock
 from satchel.errors import WrongArgument
 from satchel.model import (
+    ALL_PROJECTS,
     MAX_CONTENT_BYTES,
     MAX_DESCRIPTION,
     PRIORITIES,
@@ -81,6 +82,8 @@ def clean_name(kind: str, name: str) -> str:
 def clean_new_name(kind: str, name: str) -> str:
     """Check the name of a new project, prompt or document, and return it. The form of an id is refused as ambiguous."""
     clean_name(kind, name)
+    if kind == "project" and name.lower() == ALL_PROJECTS:
+        raise WrongArgument("name", "everywhere", value=name, kind=kind)
     if clock.parse_id(name) is not None:
         raise WrongArgument("name", "reserved", value=name, kind=kind)
     return name

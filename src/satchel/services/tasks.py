@@ -388,6 +388,18 @@ def _check_claim(task: Task, holder: Holder | None, fence: int | None = None) ->
         raise TaskHeld(task.number, claim, was_yours=claim.former_key == holder.key)
 
 
+def check_claims(tx: Tx, scope: Scope, numbers: Sequence[int], holder: Holder | None) -> None:
+    """Check that no agent other than `holder` has claimed one of several tasks; the error names all of these."""
+    if holder is None:
+        return
+    found = [(one.number, one.claim) for one in list_some(tx, scope, numbers)]
+    held = [(number, claim) for number, claim in found if claim is not None and claim.holder_key != holder.key]
+    if held:
+        (number, claim), *others = held
+        was_yours, more = claim.former_key == holder.key, tuple(number for number, _ in others)
+        raise TaskHeld(number, claim, was_yours=was_yours, others=more)
+
+
 def complete(
     tx: Tx,
     scope: Scope,

@@ -173,8 +173,7 @@ def collect_for(tx: Tx, scope: Scope, prompt: Prompt) -> Parts:
     """
     if not prompt.is_template or not includes(prompt.content):
         return NO_PARTS
-    place = (layers.enter_personal(scope) or scope) if prompt.layer else scope
-    return _collect(tx, place, prompt.name, prompt.content, {})
+    return _collect(tx, layers.enter_layer(scope, prompt), prompt.name, prompt.content, {})
 
 
 def describe_missing(tx: Tx, scope: Scope, prompt: Prompt | Item) -> list[str]:

@@ -10,6 +10,7 @@ from satchel.errors import (
     AnswerTooLarge,
     EntryRefused,
     Forbidden,
+    LabelMissing,
     MissingPart,
     NotFound,
     NothingReady,
@@ -24,6 +25,7 @@ from satchel.errors import (
     WrongEdit,
 )
 
+_MOST_HELD = 10  # tasks that an error names beside the first
 _LONGEST_QUOTED = 60  # characters of a wrong value
 _SCOPED = ("prompt", "document")  # kinds whose names belong to a project
 
@@ -43,12 +45,15 @@ SENTENCES: Mapping[tuple[str, str], str] = {
     ("", "hidden"): "{field} has an invisible character: {value}",
     ("", "reserved"): "{field} cannot be {value}: it has the form of an id",
     ("name", "pattern"): "{field} can have letters, digits, - _ and . only",
+    ("name", "everywhere"): "{field} cannot be {value}: it stands for all projects",
     ("name", "not"): "{field} cannot be {value}: the server has a prompt of that name",
     ("replaced_by", "not"): "{value} cannot be replaced by itself",
     ("mime_type", "format"): "{field} must look like text/markdown",
     ("uri", "format"): "{field} must begin with a scheme, such as file:, and have no spaces",
     ("uri", "reserved"): "{field} cannot be {value}: only Satchel makes URIs that begin with satchel:",
     ("content", "template"): "{field} is not a valid template: {value}",
+    ("label", "pattern"): "{field} can have up to 64 letters, digits, - _ and ., and must not begin with -",
+    ("label", "maxItems"): "A prompt can have at most {limit} labels",
     ("content", "include"): "{field} includes what it cannot: {value}",
     (
         "arguments",
@@ -70,6 +75,8 @@ SENTENCES: Mapping[tuple[str, str], str] = {
     ("lines", "claims"): "A new task cannot be in progress",
     ("lines", "uniqueItems"): "{value} is the label of another line",
     ("note", "maxItems"): "A task has at most {limit} notes",
+    ("text", "maxItems"): "{value} is full: it can have at most {limit} lines and 64 KiB",
+    ("text", "memory"): "Nothing can be remembered, because document {value} of the project is not a text",
 }
 # The same for values as people write them.
 _FOR_PEOPLE: Mapping[tuple[str, str], str] = {
@@ -147,6 +154,8 @@ def describe(error: SatchelError, voice: Voice) -> str:
         return f"{voice.name_item(error.kind, error.key)} has version {error.actual}, not {error.expected}"
     if isinstance(error, VersionMissing):
         return f"{voice.name_item(error.kind, error.key)} has no version {error.version}"
+    if isinstance(error, LabelMissing):
+        return f"{voice.name_item('prompt', error.key)} has no label {quote(error.label)}"
     if isinstance(error, AmbiguousItem):
         return f"several items are called {quote(error.key)}"
     if found := _describe_task(error, voice):
@@ -160,7 +169,10 @@ def _describe_task(error: SatchelError, voice: Voice) -> str | None:
     quote = voice.quote
     if isinstance(error, TaskHeld):
         taken = f", who took it over from you at {error.claim.taken_at[:16]}Z" if error.was_yours else ""
-        return f"task #{error.number} is held by {error.claim.holder} until {error.claim.until[:16]}Z{taken}"
+        named = ", ".join(f"#{number}" for number in error.others[:_MOST_HELD])
+        more = f" and {len(error.others) - _MOST_HELD} more" if len(error.others) > _MOST_HELD else ""
+        too = f"; other agents hold {named}{more} too" if named else ""
+        return f"task #{error.number} is held by {error.claim.holder} until {error.claim.until[:16]}Z{taken}{too}"
     if isinstance(error, TaskClosed):
         return f"task #{error.number} is {'in review' if error.status == 'review' else error.status}"
     if isinstance(error, StaleFence):

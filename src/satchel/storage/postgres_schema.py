@@ -25,7 +25,7 @@ Result = TypeVar("Result")
 # The tables and views that an application role may read and write, read and add to, or only read. Every new table or
 # view must be added to one of these lists.
 DATA = (
-    *("projects", "prompts", "prompt_tags", "prompt_texts", "documents"),
+    *("projects", "prompts", "prompt_tags", "prompt_labels", "prompt_texts", "documents"),
     *("tasks", "task_tags", "task_blocks", "task_texts", "argument_values"),
     *("task_claims", "retry_keys", "links", "sessions"),
     *("search_spaces", "search_items", "search_words"),

@@ -220,6 +220,38 @@ def add_tags(tx: Tx, project: int, number: int, tags: Sequence[str]) -> None:
     tx.many(sql, [{"prompt": number, "project": project, "tag": tag} for tag in tags])
 
 
+def labels(tx: Tx, number: int) -> dict[str, int]:
+    """Return the labels of a prompt, sorted, with their versions."""
+    rows = tx.all("select label, version from prompt_labels where prompt = :number", number=number)
+    return dict(sorted((label, version) for label, version in rows))
+
+
+def labels_in(tx: Tx, project: str) -> dict[int, dict[str, int]]:
+    """Return the labels of the prompts of a project, by the numbers of the prompts."""
+    sql = f"""
+        select prompt, label, version from prompt_labels
+        where prompt in (select number from prompts where {_IN_PROJECT}) order by prompt, label
+    """
+    found: dict[int, dict[str, int]] = {}
+    for prompt, label, version in tx.all(sql, project=project):
+        found.setdefault(prompt, {})[label] = version
+    return found
+
+
+def set_label(tx: Tx, number: int, label: str, version: int) -> None:
+    """Add a label to a prompt, or move it to another version."""
+    sql = """
+        insert into prompt_labels (prompt, label, version) values (:prompt, :label, :version)
+        on conflict (prompt, label) do update set version = excluded.version
+    """
+    tx.run(sql, prompt=number, label=label, version=version)
+
+
+def remove_label(tx: Tx, number: int, label: str) -> None:
+    """Remove a label from a prompt."""
+    tx.run("delete from prompt_labels where prompt = :number and label = :label", number=number, label=label)
+
+
 def set_text(tx: Tx, number: int, *, title: str, content: str) -> None:
     """Replace the folded text of a prompt, which searches read."""
     is_indexed = int(len(content) <= MAX_INDEXED_CHARACTERS)
@@ -250,6 +282,12 @@ def tag_counts(tx: Tx, project: int) -> list[TagCount]:
     """Return every tag in use with the number of its prompts, by name."""
     sql = "select tag, count(*) from prompt_tags where project = :project group by tag order by tag"
     return [TagCount(tag, prompts) for tag, prompts in tx.all(sql, project=project)]
+
+
+def tags_of_projects(tx: Tx, projects: Sequence[int]) -> list[str]:
+    """Return every tag in use in some projects, by name."""
+    sql = "select distinct tag from prompt_tags where project in :projects order by tag"
+    return [tag for (tag,) in tx.all(sql, projects=list(projects))]
 
 
 def tags_in_use(tx: Tx, project: int, tags: Sequence[str]) -> set[str]:
@@ -395,6 +433,13 @@ def numbers(tx: Tx, project: int, query: PromptQuery, limit: int, after: PromptP
     elif few is not None:
         sql = f"select number from prompts where {_AMONG_FEW} {_ORDER} limit :limit"
     return [number for (number,) in tx.all(sql, **values, few=few or [])]
+
+
+def sort_newest(tx: Tx, numbers: Sequence[int], limit: int, *, by_use: bool) -> list[tuple[int, int]]:
+    """Return the first of some prompts in the order of a list, each with the number of its project."""
+    order = _BY_USE if by_use else f"{_ORDER} limit :limit"
+    sql = f"select number, project from prompts where number in :numbers {order}"
+    return [(number, project) for number, project in tx.all(sql, numbers=list(numbers), limit=limit)]
 
 
 def numbers_and_total(tx: Tx, project: int, query: PromptQuery, *, limit: int, offset: int) -> tuple[list[int], int]:

@@ -21,6 +21,12 @@ WINDOW = """
 IS_OF_REMOVED = "action = 'delete' and " + " and ".join(
     f"(kind <> '{kind}' or not exists (select 1 from {kind}s gone where gone.number = item))" for kind in KINDS
 )
+# A version with a label can be read as long as the replaced states of all later versions are there.
+_IS_NEEDED_BY_LABEL = """
+    kind = 'prompt' and exists (
+        select 1 from prompt_labels l where l.prompt = revisions.item and l.version <= revisions.version
+    )
+"""
 # Selects revisions that are followed by enough newer, readable versions of their item.
 HISTORY = f"""
     delete from revisions where number > :after and number <= :reached and at < :kept_since and (exists (
@@ -28,7 +34,7 @@ HISTORY = f"""
         where newer.kind = revisions.kind and newer.item = revisions.item and newer.version > revisions.version
             and newer.action <> 'delete'
         order by newer.version limit 1 offset :kept_versions - 1
-    ) or {IS_OF_REMOVED})
+    ) and not ({_IS_NEEDED_BY_LABEL}) or {IS_OF_REMOVED})
 """
 _IS_EXPIRED = "deleted_at < :trashed_before"
 _PROJECT = f"(select number from projects where {_IS_EXPIRED} order by deleted_at, number limit 1)"

@@ -16,7 +16,14 @@ from satchel.storage.pruning import IS_OF_REMOVED
 _COLUMNS = "r.number, r.kind, r.item, r.version, r.action, r.at, r.project, r.undoes"  # as in Version
 _COUNT = len(_COLUMNS.split(", "))
 AUTHOR = "user_id, token, client, client_version, contract, caller"  # as in Author
-_SELECT = f"select {_COLUMNS}, {AUTHOR} from revisions r left join authors a on a.number = r.author"
+_LABELS_AT = _COUNT + len(AUTHOR.split(", "))
+_FROM = "from revisions r left join authors a on a.number = r.author"
+_SELECT = f"select {_COLUMNS}, {AUTHOR} {_FROM}"
+_LABELS = """
+    (select string_agg(label, ' ') from prompt_labels l
+        where r.kind = 'prompt' and l.prompt = r.item and l.version = r.version)
+"""
+_SELECT_LABELLED = f"select {_COLUMNS}, {AUTHOR}, {_LABELS} {_FROM}"
 _IS_AUTHOR = """
     user_id = :user and token = :token and client = :client and client_version = :client_version
     and contract = :contract and caller = :caller
@@ -124,9 +131,12 @@ def of_items(
     before: int = 2**53,
     limit: int = 2**31,
 ) -> list[Version]:
-    """Return matching revisions of the given items, older than `before`, newest first, in all or some projects."""
+    """Return matching revisions of the given items, older than `before`, newest first, in all or some projects.
+
+    Those of prompts have their labels.
+    """
     sql = f"""
-        {_SELECT} where r.kind = :kind and r.item in :items and r.version < :before
+        {_SELECT_LABELLED} where r.kind = :kind and r.item in :items and r.version < :before
             and (:all_projects or r.project in :projects) and {_IS_WANTED}
         order by r.version desc, r.number desc limit :limit
     """
@@ -292,7 +302,9 @@ def _revision(row: Row) -> Version:
     action = row[4]
     if action not in _ACTIONS:
         raise explain_damage("a change", ValueError(f"{action!r} is no action"))
-    return Version(*(*row[:_COUNT], make_author(row[_COUNT:])))
+    author, labels = row[_COUNT:_LABELS_AT], row[_LABELS_AT:]
+    names = tuple(sorted(labels[0].split(" "))) if labels and labels[0] else ()
+    return Version(*(*row[:_COUNT], make_author(author), names))
 
 
 # -- current names of items ----------------------------------------------------------------------------------------

@@ -51,6 +51,7 @@ class FoundText(Struct, frozen=True):
     text: str
     expires: str | None = None  # a day
     replaced_by: str | None = None
+    project: int | None = None  # its number
     layer: str = ""  # the personal project, if the item is from there
 
 
@@ -272,15 +273,16 @@ def read_batch(
 
 _TEXTS: dict[FoundKind, str] = {
     "prompt": """
-        select number, name, title, description, substr(content, 1, :longest), expires, replaced_by
+        select number, name, title, description, substr(content, 1, :longest), expires, replaced_by, project
         from prompts where number in :numbers
     """,
     "document": """
-        select number, name, name, description, coalesce(substr(content, 1, :longest), ''), expires, replaced_by
+        select number, name, name, description, coalesce(substr(content, 1, :longest), ''), expires, replaced_by,
+            project
         from documents where number in :numbers
     """,
     "task": f"""
-        select number, '', title, null, coalesce(description, ''), null, null from tasks
+        select number, '', title, null, coalesce(description, ''), null, null, project from tasks
         where owner || '' = :owner and number in :numbers and {CONFINED}
     """,
 }
@@ -291,7 +293,7 @@ _OUTDATED = """
     where number in :documents and (replaced_by is not null or expires < :today)
 """
 _DOCUMENTS = """
-    select number, name, name, description, coalesce(content, ''), expires, replaced_by from documents
+    select number, name, name, description, coalesce(content, ''), expires, replaced_by, project from documents
     where project = :project and deleted_at is null and number < :before order by number desc limit :batch
 """
 

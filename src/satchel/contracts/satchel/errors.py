@@ -8,6 +8,7 @@ from satchel import errors
 from satchel.contracts.content import format_minute, join_lines, without_nulls
 from satchel.contracts.contract import Body, Reply, find_row
 from satchel.contracts.schema import UNSTORABLE
+from satchel.model import ALL_PROJECTS
 from satchel.protocol import INTERNAL_ERROR, INVALID_PARAMS, ProtocolError, invalid_params
 from satchel.services.rules import MAX_TEMPLATE_BYTES
 from satchel.services.wording import SENTENCES, Voice
@@ -50,6 +51,17 @@ def name_place(place: str) -> Iterator[None]:
     except errors.Refused as error:
         within = f".{error.place}" if isinstance(error, errors.WrongArgument) else ""
         raise errors.EntryRefused(f"{place}{within}", error) from error
+
+
+@contextmanager
+def name_target() -> Iterator[None]:
+    """Name the argument `to` in an error about the project to which a task moves."""
+    try:
+        yield
+    except errors.WrongArgument as wrong:
+        if wrong.field != "project":
+            raise
+        raise errors.WrongArgument("to", wrong.rule, limit=wrong.limit, value=wrong.value) from wrong
 
 
 def error(code: str, message: str, hint: str, **more: Any) -> Body:
@@ -101,6 +113,16 @@ def explain_missing_version(missing: errors.VersionMissing) -> Body:
     kept = ", ".join(map(str, missing.kept))
     hint = f"Versions that are kept: {kept}." if kept else "No version of it is kept."
     return error("not_found", _sentence(missing), hint, versions=list(missing.kept))
+
+
+def explain_missing_label(missing: errors.LabelMissing) -> Body:
+    near = list(missing.known)
+    return error("not_found", _sentence(missing), _list_labels(missing), near=near or None)
+
+
+def _list_labels(missing: errors.LabelMissing) -> str:
+    known = ", ".join(missing.known)
+    return f"Its labels are {known}." if known else "It has no labels: update_prompt with label sets one."
 
 
 def explain_ambiguous_item(ambiguous: errors.AmbiguousItem) -> Body:
@@ -204,6 +226,7 @@ FAILURES: dict[type[Exception], Callable[[Any], Body]] = {
         argument="key",
     ),
     errors.VersionMissing: explain_missing_version,
+    errors.LabelMissing: explain_missing_label,
     WrongValue: lambda wrong: error(
         "invalid_argument",
         wrong.message,
@@ -273,7 +296,8 @@ def _who_names(missing: errors.NotFound) -> str:
     """Return a note about the user's file that names the missing project; empty if there is no such file."""
     if missing.kind != "project" or not missing.scope.is_named_by_file:
         return ""
-    return f", but {missing.scope.why} names it: correct that file, or make the project"
+    remedy = "name one project there" if missing.key == ALL_PROJECTS else "correct that file, or make the project"
+    return f", but {missing.scope.why} names it: {remedy}"
 
 
 def _describe_ambiguity(ambiguous: errors.AmbiguousItem) -> str:
@@ -304,6 +328,8 @@ METHOD_FAILURES: dict[type[Exception], Callable[[Any], ProtocolError]] = {
     errors.AmbiguousItem: lambda ambiguous: ProtocolError(
         INVALID_PARAMS, _describe_ambiguity(ambiguous), {"name": ambiguous.key, "near": list(ambiguous.references)}
     ),
+    errors.VersionMissing: lambda missing: invalid_params(_sentence(missing)),  # of a label
+    errors.LabelMissing: lambda missing: invalid_params(f"{_sentence(missing)} {_list_labels(missing)}"),
     errors.NotFound: protocol_error,
     errors.Forbidden: protocol_error,
     errors.WrongArgument: lambda wrong: invalid_params(f"Missing required argument: {wrong.field}"),  # in prompts/get
@@ -387,7 +413,8 @@ _EXAMPLES = {
     "boolean": "For example true.",
     "array": 'For example ["one", "two"].',
 }
-_ENTRIES = {  # examples of an entry of these lists
+_ENTRIES = {  # examples of an object, or of an entry of these lists
+    "where": '{"tags": ["old"], "status": "pending"}',
     "arguments": '{"name": "who", "required": true}',
     "edits": '{"old": "a", "new": "b"}',
     "prompts": '{"title": "Review", "content": "Review the diff."}',
@@ -399,6 +426,9 @@ _OWN_SENTENCES = {
     ("since", "format"): "since must be a time like 2026-11-17 or 2026-11-17T12:30, or an age like 2h or 3d",
     ("due", "format"): "due must be a day like 2026-11-30",
     ("expires", "format"): "expires must be a day like 2026-11-30",
+    ("project", "everywhere"): (
+        "project {value} stands for every project, which only search, list_prompts, list_resources and list_tasks take"
+    ),
     ("heading", "not"): "Give heading or {value}, not both",
     ("arguments", "not"): "Give arguments or {value}, not both",
     ("item", "contentEncoding"): "{value} is not text",
@@ -427,10 +457,14 @@ _ARGUMENT_HINTS = {  # by field and rule
     ("uri", "reserved"): "Leave it out to use satchel://resource/NAME.",
     ("", "hidden"): "Remove the character.",
     ("", "reserved"): "Choose another name.",
+    ("name", "everywhere"): "Choose another name.",
+    ("project", "everywhere"): "Name one project, or leave project out to use the current one.",
     ("uri", "format"): "Leave it out to use satchel://resource/NAME.",
     ("mime_type", "format"): "Leave it out to use the type that the name implies.",
     ("content", "include"): "Add what it includes first, or give arguments: [] to keep it as plain text.",
     ("content", "template"): "Correct it, or give arguments: [] to keep it as plain text.",
+    ("label", "pattern"): "For example production; -production removes that label.",
+    ("label", "maxItems"): "Remove one first: label: -NAME.",
     ("heading", "not"): "Leave one of them out.",
     ("arguments", "not"): "A filled-in prompt is always returned whole.",
     ("", "contentEncoding"): "Read it without {field}.",
@@ -454,4 +488,6 @@ _ARGUMENT_HINTS = {  # by field and rule
     ("lines", "claims"): "Leave [~] out, then claim the task with claim_task.",
     ("lines", "uniqueItems"): "Give each line its own label, or none.",
     ("note", "maxItems"): "Add the text to its description instead.",
+    ("text", "maxItems"): "Shorten it with edit_text, then remember the line again.",
+    ("text", "memory"): "Move or delete that document first.",
 }

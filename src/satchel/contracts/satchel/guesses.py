@@ -21,6 +21,7 @@ from satchel.storage.search import FoundKind
 
 _MOST_NEAR = 3
 _MOST_PROJECTS = 10  # projects in a hint
+_MOST_TAGS = 20  # tags in a note
 _MOST_UNKNOWN = 5  # unknown arguments in an error
 _LONGEST_SHOWN = 60  # characters of a name that a caller made up
 _MOST_WORDS = 3  # words of a search without hits, besides the whole of it
@@ -161,13 +162,16 @@ def _find_titles(context: Context, text: str, kinds: Sequence[FoundKind]) -> lis
 
 
 def describe_tags(missing: Sequence[str], what: str, known: Iterable[str]) -> list[str]:
-    """Return a note on each tag that no item has, with similar tags that items have."""
+    """Return a note on each tag that no item has, with similar tags, or if none is similar, the tags in use."""
     known = list(known)
     notes = []
     for tag in missing:
         near = closest_names(tag, known)
         meant = f" Did you mean {' or '.join(near)}?" if near else ""
         notes.append(f"No {what} has the tag '{shorten_name(tag)}'.{meant}")
+    if missing and known and not any(note.endswith("?") for note in notes):
+        more = f" and {len(known) - _MOST_TAGS} more" if len(known) > _MOST_TAGS else ""
+        notes.append(f"Tags in use: {', '.join(known[:_MOST_TAGS])}{more}.")
     return notes
 
 

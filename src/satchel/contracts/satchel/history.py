@@ -164,11 +164,12 @@ def _list_versions(context: Context, item: Item, args: History) -> Body:
     before = int(last[1]) if last else 2**53
     _, found, has_more = versions.list_versions(context.tx, context.scope, item, before=before, limit=_PAGE)
     lines = [f"{item.kind} {item.key}{' (in the trash)' if item.is_deleted else ''}"] if last is None else []
-    lines += [
-        f"v{one.version} {format_minute(one.at)} {one.done} by {name_author(one.author, context.scope)}"
-        for one in found
-    ]
-    rows = [_describe_version(one, context.scope) for one in found]
+    rows = []
+    for one in found:
+        row = _describe_version(one, context.scope)
+        line = f"v{one.version} {format_minute(one.at)} {one.done} by {name_author(one.author, context.scope)}"
+        rows.append({**row, "labels": list(one.labels)} if one.labels else row)
+        lines.append(f"{line} [{', '.join(one.labels)}]" if one.labels else line)
     return answers.reply_page(
         context,
         "versions",

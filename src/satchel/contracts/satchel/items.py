@@ -17,7 +17,7 @@ from satchel.contracts.satchel import documents as document_tools
 from satchel.contracts.satchel import prompts as prompt_tools
 from satchel.contracts.satchel import tasks as task_tools
 from satchel.contracts.satchel.answers import format_item
-from satchel.contracts.satchel.errors import WrongValue, describe, name_place
+from satchel.contracts.satchel.errors import WrongValue, describe, name_place, name_target
 from satchel.contracts.satchel.templates import check_templates, find_in_libraries, settle_update
 from satchel.errors import NotFound, StoreConflict, VersionConflict, WrongArgument
 from satchel.model import (
@@ -138,35 +138,35 @@ _EXAMPLE = 'where: {"tags": ["old"], "status": "pending"}'
 def _find_matching(context: Context, where: tools.Where) -> _Named:
     """Return the items of the call's project that match a query, which the lists would return too."""
     kinds = [kind for kind in _list_kinds(where) if _CHANGING[kind] in context.tools]
-    scope, tags, text = context.scope, answers.read_tags(where.tags), where.query or ""
-    most, keys, count = tools.MOST_ENTRIES, list[str](), 0
-    what = " or ".join(f"{kind}s" for kind in kinds) or "items"
+    scope, most = context.scope, tools.MOST_ENTRIES
     projects.check_access(scope)
     is_absent = scope.project in (scope.makes, scope.personal) and projects.find(context.tx, scope.project) is None
-    for kind in [] if is_absent else kinds:
-        if kind == "prompt":
-            page = prompts.list_counted(context.tx, scope, PromptQuery(text=text, tags=tags), limit=most, offset=0)
-            keys += [uri_of(kind, one.name) for one in page.items]
-            count += page.total
-        elif kind == "document":
-            found, has_more = documents.list_page(context.tx, scope, text, limit=most)
-            keys += [uri_of(kind, one.name) for one in found]
-            count += (
-                len(documents.list_page(context.tx, scope, text, limit=_MOST_COUNTED)[0]) if has_more else len(found)
-            )
-        else:
-            status = where.status or "all"
-            holder = task_answers.find_holder(context).key if status == "ready" else None
-            query = TaskQuery(filter=status, project=scope.project, text=text, tags=tags, holder_key=holder)
-            listed, has_more = tasks.list_page(context.tx, scope, query, limit=most)
-            keys += [f"#{one.number}" for one in listed]
-            count += tasks.count_listed(context.tx, scope, query, _MOST_COUNTED) if has_more else len(listed)
-    if count > most:
+    found = [] if is_absent else [_list_matching(context, kind, where, most) for kind in kinds]
+    if (count := sum(number for _, number in found)) > most:
         message = f"{format_count(count, 'item')} match, and one call changes at most {most}."
         hint = "Narrow the query with tags, status, kind or query, and change the items in several calls."
         raise WrongValue(message, hint, "where", count=count)
+    keys = [key for some, _ in found for key in some]
     items = [item for item in lookup.find_all(context.tx, scope, keys) if item is not None]
+    what = " or ".join(", ".join(f"{kind}s" for kind in kinds).rsplit(", ", 1)) or "items"
     return _Named(items, [f"where[{item.key}]" for item in items], f"{what} in project '{scope.project}'")
+
+
+def _list_matching(context: Context, kind: ItemKind, where: tools.Where, most: int) -> tuple[list[str], int]:
+    """Return references to up to `most` items of a kind that match a query, and the number of all that match."""
+    tx, scope, tags, text = context.tx, context.scope, answers.read_tags(where.tags), where.query or ""
+    if kind == "prompt":
+        page = prompts.list_counted(tx, scope, PromptQuery(text=text, tags=tags), limit=most, offset=0)
+        return [uri_of(kind, one.name) for one in page.items], page.total
+    if kind == "document":
+        found, _ = documents.list_page(tx, scope, text, limit=_MOST_COUNTED)
+        return [uri_of(kind, one.name) for one in found[:most]], len(found)
+    status = where.status or "all"
+    holder = task_answers.find_holder(context).key if status == "ready" else None
+    query = TaskQuery(filter=status, project=scope.project, text=text, tags=tags, holder_key=holder)
+    listed, has_more = tasks.list_page(tx, scope, query, limit=most)
+    count = tasks.count_listed(tx, scope, query, _MOST_COUNTED) if has_more else len(listed)
+    return [f"#{number}" for number in sorted(one.number for one in listed)], count
 
 
 def _list_kinds(where: tools.Where) -> Sequence[ItemKind]:
@@ -206,6 +206,12 @@ def _check_found(context: Context, reference: str, item: Item | None = None) -> 
     return item
 
 
+def _check_claims(context: Context, named: _Named) -> None:
+    """Check that no other agent holds one of the tasks that a call names."""
+    numbers = [item.number for item in named.items if item.kind == "task"]
+    tasks.check_claims(context.tx, context.scope, numbers, task_answers.find_protector(context))
+
+
 def _confirm(context: Context, what: str, items: Sequence[Item], where: str = "") -> None:
     """Ask the user before many items are deleted, cancelled or moved."""
     if len(items) <= _MOST_UNASKED:
@@ -224,6 +230,7 @@ def delete(context: Context, args: tools.Delete) -> Body:
 @task_answers.tells_taken
 def _delete(context: Context, args: tools.Delete, named: _Named) -> Reply:
     items = named.items
+    _check_claims(context, named)
     if not args.dry_run:
         _confirm(context, "Delete", items)
     places = [(item, named.enter(context, item)) for item in items]
@@ -399,7 +406,15 @@ class _Changed(Struct):
 
     def say_notes(self) -> list[str]:
         """Return the remarks as sentences."""
-        return [f"{_name_some(items)}{remark}" for remark, items in self.notes.items()]
+        return [_say_remark(remark, items) for remark, items in self.notes.items()]
+
+
+_PLURALS = {" was ": " were ", " waits ": " wait "}  # verbs at the beginning of a remark
+
+
+def _say_remark(remark: str, items: Sequence[str]) -> str:
+    verb = next((one for one in _PLURALS if items[1:] and remark.startswith(one)), "")
+    return f"{_name_some(items)}{_PLURALS.get(verb, '')}{remark.removeprefix(verb)}"
 
 
 def _name_some(items: Sequence[str]) -> str:
@@ -424,6 +439,7 @@ def _update(context: Context, args: tools.UpdateItems, named: _Named) -> Reply:
     for place, item in named:
         with name_place(place):
             _check_change(named.enter(context, item), item, args)
+    _check_claims(context, named)
     if args.dry_run:
         pass
     elif args.status == "cancelled":
@@ -447,7 +463,10 @@ def _check_change(context: Context, item: Item, args: tools.UpdateItems) -> None
     what = format_item(item)
     for field in ("status", "priority", "due") if item.kind != "task" else ():
         if getattr(args, field) is not UNSET:
-            raise WrongValue(f"{what} has no {field}.", f"Leave out this item or {field}.", field)
+            remedy = f"Leave out this item or {field}." if args.where is UNSET else 'Add kind: "task" to where.'
+            raise WrongValue(f"{what} has no {field}.", remedy, field)
+    if args.to == "" and item.kind != "task":
+        raise WrongValue(f"{what} must be in a project.", "Give a project as to.", "to")
     if args.tags is not UNSET and item.kind == "document":
         raise WrongValue(f"{what} cannot have tags.", "Leave out this item or tags.", "tags")
     if args.copy and item.kind == "task":
@@ -500,10 +519,11 @@ def _change_task(context: Context, item: Item, args: tools.UpdateItems, changed:
         priority=args.priority,
         due=answers.none_if_empty(args.due),
         tags=UNSET if args.tags is UNSET else rules.read_changes("tags", args.tags),
-        project=args.to or UNSET,
+        project=answers.none_if_empty(args.to),
     )
     holder = task_answers.find_protector(context)
-    after = tasks.update(context.tx, context.scope, before.number, patch, holder=holder)
+    with name_target():
+        after = tasks.update(context.tx, context.scope, before.number, patch, holder=holder)
     if after.version == before.version:
         if args.status is not UNSET:
             changed.note(f" was {'in review' if before.status == 'review' else before.status} already.", item.key)
@@ -512,7 +532,7 @@ def _change_task(context: Context, item: Item, args: tools.UpdateItems, changed:
         return
     _note_tags(args, before, after, item.key, changed)
     if after.project != before.project:
-        changed.note(f" moved from {before.project or 'no project'} to {args.to}.", item.key)
+        changed.note(f" moved from {before.project or 'no project'} to {after.project or 'no project'}.", item.key)
     if after.status == "review" and args.status != "review":
         changed.note(" waits for review by a person.", item.key)
     if after.is_completed and not before.is_completed:

@@ -15,10 +15,21 @@ from satchel.contracts.satchel import answers
 from satchel.contracts.satchel.answers import may_read
 from satchel.contracts.satchel.history import name_author, read_since
 from satchel.contracts.satchel.task_answers import format_task, make_row, tells_taken
-from satchel.contracts.satchel.tools import AddProject, CatchUp, ListProjects
-from satchel.model import ACTION_WORDS, KINDS, Action, Author, ChangeQuery, ItemKind, ProjectCounts, TaskQuery, Version
-from satchel.services import history, projects, tasks
+from satchel.contracts.satchel.tools import AddProject, CatchUp, ListProjects, Remember
+from satchel.model import (
+    ACTION_WORDS,
+    KINDS,
+    Action,
+    Author,
+    ChangeQuery,
+    ItemKind,
+    ProjectCounts,
+    TaskQuery,
+    Version,
+)
+from satchel.services import documents, history, layers, projects, tasks
 from satchel.services.history import Burst, Completion
+from satchel.services.rules import read_due
 
 _MOST_COMPLETED = 10
 _MOST_DONE = 15
@@ -26,10 +37,14 @@ _LEAST_ROWS = 3  # the minimum of rows of completed tasks and of changes, even i
 _ROOM = 1000  # characters for changes and notes
 _ROOM_OF_COMPLETED = 600
 _NEW_DAYS = 7  # days with activity that a new client gets
+_MOST_MEMORIES = 10  # lines of one project
+_ROOM_OF_MEMORY = 1000  # characters for these lines
+_LONGEST_MEMORY = 200
 _MOST_READY = 5
 _MOST_CLAIMED = 10
 _MOST_REVIEWED = 5
 _MOST_EXPIRED = 5
+_MOST_DUE = 5
 _MOST_PROJECTS = 10
 _MOST_TAGS = 10
 _MOST_NOTES = 5
@@ -69,6 +84,14 @@ def list_projects(context: Context, _args: ListProjects) -> Body:
     return answers.reply(context, text, why=why, projects=rows)
 
 
+def remember(context: Context, args: Remember) -> Body:
+    line, is_added = documents.remember(context.tx, context.scope, args.text)
+    where = f"{documents.MEMORY} of project '{context.scope.project}'"
+    text = f"Added to {where}:" if is_added else f"Nothing was added: {where} has this line already."
+    notes = [] if is_added else ["It was remembered before. Correct it with edit_text if it changed."]
+    return answers.reply(context, f"{text}\n- {line}", notes=notes, added=is_added, line=line)
+
+
 Part = tuple[dict[str, Any], list[str]]  # members of the answer, and lines of its text
 
 
@@ -77,8 +100,10 @@ def catch_up(context: Context, args: CatchUp) -> Body:
     query, period = _read_since(context, args)
     elsewhere = history.list_elsewhere(context.tx, context.scope, query)
     parts = [_tell_projects(context, elsewhere), _tell_done(context, query, elsewhere, period)]
+    parts.append(_tell_memory(context))
     if may_read(context, "task"):
-        parts += [_tell_claims(context), _tell_expired(context, query), _tell_review(context), _tell_ready(context)]
+        parts += [_tell_claims(context), _tell_expired(context, query), _tell_review(context)]
+        parts += [_tell_due(context), _tell_ready(context)]
     members: dict[str, Any] = {}
     lines: list[str] = []
     for part, more in parts:
@@ -192,6 +217,29 @@ def _list_notes(context: Context, query: ChangeQuery) -> list[str]:
     ]
 
 
+def _tell_memory(context: Context) -> Part:
+    """Report the newest lines of the memories of the project and of the personal project."""
+    if not may_read(context, "document") and "remember" not in context.tools:
+        return {}, []
+    members: dict[str, Any] = {}
+    lines = []
+    for name, scope in (
+        ("memory", context.scope),
+        ("personal_memory", layers.find_personal(context.tx, context.scope)),
+    ):
+        found = documents.list_memories(context.tx, scope) if scope else []
+        newest = [_shorten(line, _LONGEST_MEMORY) for line in found[: -_MOST_MEMORIES - 1 : -1]]
+        kept = newest[: _count_fitting(newest, _ROOM_OF_MEMORY)][::-1]
+        if scope is None or not kept:
+            continue
+        members[name] = kept
+        lines += [f"Remembered in '{scope.project}':", *(f"- {line}" for line in kept)]
+        if len(kept) < len(found):
+            members[f"more_{name}"] = len(found) - len(kept)
+            lines.append(f"and {len(found) - len(kept)} older: read_resource {documents.MEMORY}")
+    return members, lines
+
+
 def _tell_claims(context: Context) -> Part:
     """List the claimed tasks."""
     here = context.scope.project
@@ -227,6 +275,27 @@ def _tell_expired(context: Context, query: ChangeQuery) -> Part:
     ]
     lines = [f"{format_task(task, here)} (by {claim.holder} at {claim.until[11:16]})" for task, claim in found]
     return {"expired_claims": rows}, ["Claims that ran out:", *lines]
+
+
+def _tell_due(context: Context) -> Part:
+    """List the open tasks of the project that are overdue or due today, most urgent first."""
+    here, has_loose = context.scope.project, context.scope.projects is None
+    members: dict[str, Any] = {}
+    lines = []
+    for name, words in (("overdue", "overdue"), ("due_today", "today")):
+        first, end = read_due(words, context.tx.now[:10])
+        query = TaskQuery(filter="pending", project=here, takes_unfiled=has_loose, due_from=first, due_before=end)
+        found, has_more = tasks.list_page(context.tx, context.scope, query, limit=_MOST_DUE)
+        if found:
+            members[name] = [make_row(task, here) for task in found]
+            lines += [
+                f"{name.replace('_', ' ').capitalize()}:",
+                *(format_task(task, here) for task in found),
+            ]
+        if has_more:
+            members[f"more_{name}"] = True
+            lines.append(f"and more: list_tasks with due {words}")
+    return members, lines
 
 
 def _tell_ready(context: Context) -> Part:

@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from msgspec import UNSET, UnsetType
+from msgspec.structs import replace
 
 from satchel.contracts.content import count_fitting, format_count, format_minute, join_lines
 from satchel.contracts.contract import Body, Context
 from satchel.contracts.satchel import answers, texts, tools
 from satchel.contracts.satchel.answers import decode_cursor, read_tags
+from satchel.contracts.satchel.errors import WrongValue
 from satchel.contracts.satchel.methods import MARKDOWN, quote_prompt_uri
 from satchel.contracts.satchel.templates import (
     START_TASK,
@@ -24,26 +26,28 @@ from satchel.contracts.satchel.templates import (
     settle_update,
 )
 from satchel.contracts.satchel.texts import Reading
-from satchel.contracts.satchel.tools import PromptRow, WholePrompt
+from satchel.contracts.satchel.tools import PromptRow, VersionLabel, WholePrompt
 from satchel.errors import WrongArgument
-from satchel.model import Argument, Prompt, PromptDraft, PromptPatch, PromptPosition, PromptQuery, PromptSummary
+from satchel.model import Argument, Prompt, PromptDraft, PromptPatch, PromptPosition, PromptQuery, PromptSummary, uri_of
 from satchel.protocol.cursors import encode_cursor
 from satchel.services import layers, links, projects, prompts, rules, templates
 from satchel.services.prompts import make_name
 
 
 def list_prompts(context: Context, args: tools.ListPrompts) -> Body:
-    own, personal = ("u", "w") if args.sort == "used" else ("p", "q")
-    last = decode_cursor(args.cursor, own, personal, "l")
+    own, personal, everywhere = ("u", "w", "x") if args.sort == "used" else ("p", "q", "g")
+    where = answers.list_everywhere(context, args.project)
+    last = decode_cursor(args.cursor, *((own, personal) if where is None else (everywhere,)), "l")
     query, tags = args.query or None, read_tags(args.tags)
-    found, has_more = _list_stored(context, args, tags, last)
+    found, has_more = _list_stored(context, args, tags, last, where)
     items = [make_row(prompt) for prompt in found]
     items, found, has_more = answers.fit_page(items, found, has_more=has_more)
     next_cursor = None
     if found:
         at = prompts.position_of(found[-1])
         uses = [at.uses] if args.sort == "used" else []
-        next_cursor = encode_cursor(personal if found[-1].layer else own, at.moment, at.number, *uses)
+        name = everywhere if where is not None else personal if found[-1].layer else own
+        next_cursor = encode_cursor(name, at.moment, at.number, *uses)
     if not has_more and not tags:  # libraries come after stored prompts; their prompts have no tags
         rest = _list_libraries(context, query, behind=last[1] if last and last[0] == "l" else "")
         taken = rest[: args.limit - len(items)]
@@ -55,11 +59,11 @@ def list_prompts(context: Context, args: tools.ListPrompts) -> Body:
         context,
         "prompts",
         [format_row(item) for item in items],
-        where=context.scope.project,
+        where=context.scope.project if where is None else None,
         next_cursor=next_cursor if has_more else None,
         is_narrowed=bool(query or tags),
         is_continued=last is not None,
-        notes=_describe_missing_tags(context, tags, found) if last is None else (),
+        notes=_describe_list(context, tags, found, where) if last is None else (),
         prompts=items,
     )
 
@@ -69,15 +73,19 @@ def get_prompt(context: Context, args: tools.GetPrompt) -> Body:
         if args.lines or args.heading:
             raise WrongArgument("arguments", "not", value="lines" if args.lines else "heading")
         return _render(context, args.prompt, args.arguments)
-    context, reference = answers.follow(context, args.prompt)
-    with context.read() as opened:
+    there, reference = answers.follow(context, args.prompt)
+    with there.read() as opened:
         found = find_prompt(opened, reference)
         content = read_template(opened, found)
         read = texts.read_part(content, args.lines, args.heading, is_whole=args.whole is True)
         answer = _describe(opened, found, read)
-        link = texts.make_link(quote_prompt_uri(found.name), found.name, MARKDOWN, len(content.encode()))
+        name = f"{found.name}@{answer.label}" if answer.label else found.name
+        uri = quote_prompt_uri(name)
+        if isinstance(found, Prompt) and (args.project or there is not context):
+            uri = uri_of("prompt", name, found.layer or opened.scope.project)
+        link = texts.make_link(uri, name, MARKDOWN, len(content.encode()))
         reply = texts.reply_text(opened, read, _format_facts(answer, read), link, prompt=answer)
-    record_use(context, found)
+    record_use(there, found)
     return reply
 
 
@@ -96,31 +104,46 @@ def _render(context: Context, reference: str, given: dict[str, str]) -> Body:
     context, reference = answers.follow(context, reference)
     values = {name: value for name, value in given.items() if value is not None}  # null means absent
     found, text, notes = fill_in(context, reference, values, fill_text)
-    layer = {"from": found.layer} if isinstance(found, Prompt) and found.layer else {}
-    return answers.make_reply(context, text, notes=notes, name=found.name, **layer, text=text)
+    more: dict[str, Any] = {"from": found.layer} if isinstance(found, Prompt) and found.layer else {}
+    if isinstance(found, Prompt) and found.label:
+        more |= {"version": found.version, "label": found.label}
+    return answers.make_reply(context, text, notes=notes, name=found.name, **more, text=text)
 
 
-def _describe_missing_tags(context: Context, tags: Sequence[str], found: Sequence[PromptSummary]) -> list[str]:
+def _describe_list(
+    context: Context, tags: Sequence[str], found: Sequence[PromptSummary], where: answers.Everywhere
+) -> list[str]:
+    """Return notes on tags that no prompt has, and on projects that were left out."""
+    notes = answers.describe_everywhere(where)
     seen = {tag for prompt in found for tag in prompt.tags}
     if all(rules.fold_tag(tag) in seen for tag in tags):
-        return []
-    known = [tag.name for tag in layers.list_tags(context.tx, context.scope)]
+        return notes
+    if where is not None:
+        known = prompts.list_tags_everywhere(context.tx, where)
+    else:
+        known = [tag.name for tag in layers.list_tags(context.tx, context.scope)]
     from satchel.contracts.satchel import guesses  # needed only after such a mistake
 
-    return guesses.describe_tags([tag for tag in tags if rules.fold_tag(tag) not in known], "prompt", known)
+    return notes + guesses.describe_tags([tag for tag in tags if rules.fold_tag(tag) not in known], "prompt", known)
 
 
 def _list_stored(
-    context: Context, args: tools.ListPrompts, tags: Sequence[str], last: tuple[str, ...] | None
+    context: Context,
+    args: tools.ListPrompts,
+    tags: Sequence[str],
+    last: tuple[str, ...] | None,
+    where: answers.Everywhere,
 ) -> tuple[tuple[PromptSummary, ...], bool]:
     if last and last[0] == "l":  # the page begins after all stored prompts, but the project must exist
-        projects.current(context.tx, context.scope)
+        if where is None:
+            projects.current(context.tx, context.scope)
         return (), False
     by_use = args.sort == "used"
     query = PromptQuery(text=args.query or "", tags=tags, needs_all_tags=args.match == "all", by_use=by_use)
-    after = layers.Position()
-    if last:
-        after = layers.Position(PromptPosition(last[1], *map(int, last[2:])), last[0] in ("q", "w"))
+    at = PromptPosition(last[1], *map(int, last[2:])) if last else None
+    if where is not None:
+        return prompts.list_everywhere(context.tx, where, query, limit=args.limit, after=at)
+    after = layers.Position(at, is_personal=last is not None and last[0] in ("q", "w"))
     return layers.list_prompts(context.tx, context.scope, query, limit=args.limit, after=after)
 
 
@@ -166,6 +189,9 @@ def add_prompt(context: Context, args: tools.AddPrompt) -> Body:
 
 
 def update_prompt(context: Context, args: tools.UpdatePrompt) -> Body:
+    if args.version is not UNSET and (not args.label or args.label.startswith("-")):
+        hint = "Give label too. An old version becomes the newest with restore."
+        raise WrongValue("version says which version gets a label.", hint, "version")
     context, reference = answers.follow(context, args.prompt)
     declared = _read_arguments(args.arguments)
     if args.title is not UNSET:
@@ -194,8 +220,26 @@ def update_prompt(context: Context, args: tools.UpdatePrompt) -> Body:
             **fields,
         )
         prompt = prompts.update(opened.tx, opened.scope, seen.id, patch, args.expected_version or None)
-        row, done = make_row(prompt, is_echo=True), "Unchanged in" if prompt.version == seen.version else "Updated in"
-        return answers.reply_echo(opened, done, format_row(row), notes, prompt=row)
+        row, is_same = make_row(prompt, is_echo=True), prompt.version == seen.version
+        if args.label:
+            said = _set_label(opened, prompt, args.label, args.version or None)
+            notes, is_same = [*notes, *said], is_same and not said
+            row = replace(row, labels=_list_labels(opened, prompt))
+        return answers.reply_echo(
+            opened, "Unchanged in" if is_same else "Updated in", format_row(row), notes, prompt=row
+        )
+
+
+def _set_label(context: Context, prompt: Prompt, label: str, version: int | None) -> list[str]:
+    """Give a version a label, or remove a label written as -LABEL; return a note unless nothing changed."""
+    if label.startswith("-"):
+        before = prompts.remove_label(context.tx, context.scope, prompt, label[1:])
+        return [f"The label {label[1:]} was removed from version {before}."]
+    wanted = version or prompt.version
+    was = prompts.set_label(context.tx, context.scope, prompt, label, wanted)
+    if was == wanted:
+        return []
+    return [f"The label {label} is on version {wanted}{f', before on version {was}' if was else ''}."]
 
 
 def _choose_name(new: tools.NewPrompt | tools.AddPrompt) -> str:
@@ -249,6 +293,7 @@ def make_row(prompt: Prompt | PromptSummary, *, is_echo: bool = False) -> Prompt
         arguments=_name_arguments(prompt.arguments),
         expires=prompt.expires,
         replaced_by=prompt.replaced_by,
+        project=prompt.project if isinstance(prompt, PromptSummary) else "",
         **({} if is_echo else _describe_uses(prompt)),
     )
 
@@ -261,7 +306,9 @@ def format_row(row: PromptRow) -> str:
         f"[{', '.join(row.tags)}]" if row.tags else "",
         f"({', '.join(row.arguments)})" if row.arguments else "",
         f"version {row.version}" if row.version else "",
+        f"labels {_format_labels(row.labels)}" if row.labels else "",
         f"from {row.layer}" if row.layer else "",
+        f"@{row.project}" if row.project else "",
         f"used {format_count(row.uses, 'time')}" if row.uses else "",
         ", ".join(answers.describe_age(row, tells_future=row.version is not None)),
     )
@@ -276,12 +323,14 @@ def _describe(context: Context, found: FoundPrompt, read: Reading) -> WholePromp
     """Describe a prompt of the store or of a library, with the requested part of its content."""
     members: dict[str, Any] = {"name": found.name, "content": read.text, **read.members}
     if isinstance(found, Prompt):
-        members |= {"layer": found.layer, "version": found.version}
+        members |= {"layer": found.layer, "version": found.version, "label": found.label}
         members |= {"expires": found.expires, "replaced_by": found.replaced_by}
     if read.is_part:
         return WholePrompt(**members)
     if isinstance(found, Prompt):
-        members["links"], members["linked_from"] = texts.find_links(context, "prompt", found)
+        if not found.label:  # otherwise, the links of the newest version may differ
+            members["links"], members["linked_from"] = texts.find_links(context, "prompt", found)
+        members["labels"] = _list_labels(context, found)
         members |= {"title": found.title, "tags": found.tags, "includes": tuple(links.list_included(found))}
         members |= _describe_uses(found)
         members |= {"created": format_minute(found.created_at), "updated": format_minute(found.updated_at)}
@@ -306,11 +355,21 @@ def _format_facts(prompt: WholePrompt, read: Reading) -> str:
         lines.append(f"tags: {', '.join(prompt.tags)}")
     if prompt.arguments:
         lines.append(f"arguments: {'; '.join(map(_format_argument, prompt.arguments))}")
+    if prompt.labels:
+        lines.append(f"labels: {_format_labels(prompt.labels)}")
     if prompt.uses:
         lines.append(f"used {format_count(prompt.uses, 'time')}, last {prompt.last_used}")
     if prompt.includes:
         lines.append(f"includes: {', '.join(prompt.includes)}")
     return texts.format_facts("prompt", prompt, read, lines)
+
+
+def _list_labels(context: Context, prompt: Prompt) -> tuple[VersionLabel, ...]:
+    return tuple(VersionLabel(label, version) for label, version in prompts.list_labels(context.tx, prompt).items())
+
+
+def _format_labels(labels: Sequence[VersionLabel]) -> str:
+    return ", ".join(f"{one.label} (version {one.version})" for one in labels)
 
 
 def _format_argument(one: tools.DeclaredArgument) -> str:

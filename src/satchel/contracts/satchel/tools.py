@@ -14,7 +14,8 @@ from satchel import model
 from satchel.contracts.contract import Body, Context, Tool, Transaction
 from satchel.contracts.satchel.app import describe_ui
 from satchel.contracts.schema import Schema, answer_schema, hidden
-from satchel.model import MAX_CONTENT_BYTES, PRIORITIES, STATUSES, TaskFilter, TaskStatus
+from satchel.errors import WrongArgument
+from satchel.model import ALL_PROJECTS, MAX_CONTENT_BYTES, PRIORITIES, STATUSES, TaskFilter, TaskStatus
 from satchel.services.rules import MAX_CLAIM_MINUTES, MAX_NAME, MAX_TITLE
 
 # -- arguments of several tools -----------------------------------------------------------------------------------
@@ -74,6 +75,13 @@ class DeclaredArgument(Struct, omit_defaults=True):
     open: bool = False
 
 
+class VersionLabel(Struct):
+    """A label, and the version that it names."""
+
+    label: str
+    version: int
+
+
 class PromptAnswer(Struct, omit_defaults=True, kw_only=True):
     """The members that a list, the echo of a change and a whole prompt share."""
 
@@ -83,6 +91,7 @@ class PromptAnswer(Struct, omit_defaults=True, kw_only=True):
     version: int | None = None  # not in lists; libraries' prompts have none
     description: str | None = None
     tags: tuple[str, ...] = ()
+    labels: tuple[VersionLabel, ...] = ()  # not in lists
     uses: int = 0
     last_used: str | None = None
     expires: str | None = None  # a day
@@ -92,6 +101,7 @@ class PromptAnswer(Struct, omit_defaults=True, kw_only=True):
 class PromptRow(PromptAnswer, kw_only=True):
     """A prompt in a list or an echo of a change."""
 
+    project: str = ""  # in a list of all projects
     arguments: tuple[str, ...] = ()  # the names of the arguments
 
 
@@ -101,6 +111,7 @@ class WholePrompt(PromptAnswer, kw_only=True):
     arguments: tuple[DeclaredArgument, ...] = ()
     created: str | None = None
     updated: str | None = None
+    label: str = ""  # by which this version was found
     lines: str = ""
     of: int = 0
     outline: tuple[str, ...] = ()
@@ -115,6 +126,7 @@ class DocumentAnswer(Struct, omit_defaults=True, kw_only=True):
 
     name: str
     layer: str = field(default="", name="from")  # the personal project
+    project: str = ""  # in a list of all projects
     size: int | None = None
     version: int = 0  # not in lists
     uri: str | None = None  # omitted if derived from the name; in lists and echoes, the type too
@@ -209,6 +221,7 @@ class Hit(Struct, omit_defaults=True):
     line: int | None = None
     text: str = ""
     layer: str = field(default="", name="from")  # the personal project
+    project: str = ""  # in a search of all projects
     expires: str | None = None  # only if it is expired
     replaced_by: str | None = None
 
@@ -251,8 +264,9 @@ COUNTED = object_of(
     **dict.fromkeys(("prompts", "documents", "open_tasks", "changes"), INTEGER),
 )
 VERSION = {"version": INTEGER, **dict.fromkeys(("at", "action", "by"), STRING)}
+LABELLED = object_of(*VERSION, **VERSION, labels=STRINGS)
 CHANGE = object_of("kind", "item", *VERSION, kind=STRING, item=STRING, title=STRING, **VERSION)
-FILLED_IN = {"name": STRING, "from": STRING, "text": STRING}
+FILLED_IN = {"name": STRING, "from": STRING, "text": STRING, "version": INTEGER, "label": STRING}
 DELETED = object_of("kind", "item", kind=STRING, item=STRING, title=STRING)
 REFERRED = list_of(object_of("item", "by", item=STRING, by=STRINGS))
 LINE = object_of("line", "text", line=INTEGER, text=STRING)
@@ -639,6 +653,9 @@ class Show(InProject):
     query: Annotated[str, Meta(extra=_QUERY)] | UnsetType = UNSET
 
 
+_TAKING_ALL = (Search, InProjects, ListTasks)  # these take `all` as the project
+
+
 # -- the table of all tools ------------------------------------------------------------------------------------------
 
 
@@ -698,8 +715,12 @@ def _tool(
     """Return a tool that runs the function of the same name in a module; `more` are fields of `Tool`."""
 
     def run(context: Context, args: Any) -> Body:
-        if isinstance(args, InProject | InProjects):
-            context = context.within(args.project)
+        project = getattr(args, "project", UNSET)
+        if project == ALL_PROJECTS:
+            if not isinstance(args, _TAKING_ALL):
+                raise WrongArgument("project", "everywhere", value=project)
+        elif isinstance(args, InProject | InProjects):
+            context = context.within(project)
         body: Body = getattr(find_module(), name)(context, args)
         return body
 
@@ -738,14 +759,16 @@ TOOLS = (
         "Call first: recent changes, claimed tasks and tasks ready to start",
         answer_of(
             "why since period done",
-            why=STRING,
-            **dict.fromkeys(("since", "period"), STRING),
-            **dict.fromkeys(("tags", "completed", "done", "task_notes", "in_review"), STRINGS),
+            **dict.fromkeys(("why", "since", "period"), STRING),
             **dict.fromkeys(
-                ("prompts", "documents", "open_tasks", "more_others", "more_ready", "ready_elsewhere"), INTEGER
+                ("tags", "completed", "done", "task_notes", "in_review", "memory", "personal_memory"), STRINGS
             ),
-            **dict.fromkeys(("in_progress", "expired_claims", "ready"), TASKS),
-            **dict.fromkeys(("more_completed", "more_done", "more_in_progress"), BOOLEAN),
+            **dict.fromkeys(("prompts", "documents", "open_tasks", "ready_elsewhere"), INTEGER),
+            **dict.fromkeys(("more_others", "more_memory", "more_personal_memory", "more_ready"), INTEGER),
+            **dict.fromkeys(("in_progress", "expired_claims", "overdue", "due_today", "ready"), TASKS),
+            **dict.fromkeys(
+                ("more_completed", "more_done", "more_in_progress", "more_overdue", "more_due_today"), BOOLEAN
+            ),
             others=list_of(COUNTED),
         ),
     ),
@@ -754,7 +777,7 @@ TOOLS = (
         "remember",
         Remember,
         "Remember one line for the project; project personal: for all projects and users",
-        answer_of("added", added=BOOLEAN),
+        answer_of("added line", added=BOOLEAN, line=STRING),
         ADDS,
     ),
     _tool(_projects, "add_project", AddProject, "Add a project", answer_of("added", added=BOOLEAN), ADDS),
@@ -793,7 +816,7 @@ TOOLS = (
         "Change the given fields of a prompt; empty clears",
         answer_of("prompt", prompt=PROMPT),
         UPDATES,
-        at_least_one=("title", "content", "description", "tags", "arguments", *_AGE),
+        at_least_one=("title", "content", "description", "tags", "arguments", *_AGE, "label"),
         opens_transactions=True,
     ),
     _prompt(
@@ -922,7 +945,7 @@ TOOLS = (
             **dict.fromkeys(("kind", "item", "text", "diff", "since", "next_cursor"), STRING),
             **dict.fromkeys(("version", "against"), INTEGER),
             changes=list_of(CHANGE),
-            versions=list_of(object_of(*VERSION, **VERSION)),
+            versions=list_of(LABELLED),
         ),
     ),
     _tool(

@@ -80,6 +80,14 @@ create table prompt_tags (
 ) {strict};
 create index prompt_tags_by_tag on prompt_tags (project, tag, prompt);
 
+-- Names of versions, such as production. Pruning keeps a version with a label.
+create table prompt_labels (
+    prompt {integer} not null references prompts (number) on delete cascade,
+    label {text} not null,
+    version {integer} not null,
+    primary key (prompt, label)
+) {strict};
+
 -- Folded text of prompts that are not deleted. In a table of its own, because scanning it is two to three times faster
 -- than scanning wide rows.
 create table prompt_texts (
@@ -138,6 +146,9 @@ create policy prompt_tags_allowed on prompt_tags
     with check ({all_projects} or exists (
         select from prompts where number = prompt and prompts.project = coalesce(prompt_tags.project, prompts.project)
     ));
+alter table prompt_labels enable row level security;
+create policy prompt_labels_allowed on prompt_labels
+    using ({all_projects} or exists (select from prompts where number = prompt));
 alter table prompt_texts enable row level security;
 create policy prompt_texts_allowed on prompt_texts
     using ({all_projects} or exists (select from prompts where number = prompt));
