@@ -51,24 +51,25 @@ def count(send: Send) -> Count:
 def test_a_task_is_read_once_by_each_tool(count: Count) -> None:
     for number in range(1, 10):
         count("satchel", "add_task", title=f"Task {number}", description="text", tags=["a"])
+    # One statement of each call looks for tasks that were taken over from the caller.
     updates: list[tuple[dict[str, Any], int]] = [
-        ({"title": "Other"}, 9),
-        ({"description": "Other"}, 9),
-        ({"tags": ["+b"]}, 9),
-        ({"priority": "high", "due": "2027-01-01"}, 6),
-        ({"blocked_by": ["2"]}, 9),
-        ({"status": "completed"}, 9),
-        ({"status": "completed"}, 2),
+        ({"title": "Other"}, 10),
+        ({"description": "Other"}, 10),
+        ({"tags": ["+b"]}, 10),
+        ({"priority": "high", "due": "2027-01-01"}, 7),
+        ({"blocked_by": ["2"]}, 10),
+        ({"status": "completed"}, 10),
+        ({"status": "completed"}, 3),
     ]
     for change, most in updates:
         assert count("satchel", "update_task", task="1", **change) <= most, change
-    assert count("satchel", "complete_task", task="3") <= 9
-    assert count("satchel", "complete_task", task="3") <= 2
-    assert count("satchel", "claim_task", task="4") <= 9
-    assert count("satchel", "claim_task", task="4", release=True) <= 4
-    assert count("satchel", "get_task", task="4") <= 5
-    assert count("satchel", "list_tasks") <= 3
-    assert count("satchel", "add_task", title="Another", tags=["a"]) <= 8
+    assert count("satchel", "complete_task", task="3") <= 10
+    assert count("satchel", "complete_task", task="3") <= 3
+    assert count("satchel", "claim_task", task="4") <= 10
+    assert count("satchel", "claim_task", task="4", release=True) <= 5
+    assert count("satchel", "get_task", task="4") <= 6
+    assert count("satchel", "list_tasks") <= 4
+    assert count("satchel", "add_task", title="Another", tags=["a"]) <= 9
 
 
 def test_tasks_that_are_added_together_read_their_project_once(count: Count) -> None:
