@@ -13,7 +13,7 @@ from satchel.cli.completion import DOCUMENT, PROJECT, PROMPT, TASK, Name
 from satchel.cli.output import count, print_table, show_notes
 from satchel.cli.session import VERSION, Answer, Option, Session, command, confirm
 from satchel.errors import Refused, Taken, TaskHeld
-from satchel.model import ACTION_WORDS, Document, Prompt, Scope, Task, uri_of
+from satchel.model import Document, Prompt, Scope, Task, describe_change, uri_of
 from satchel.storage.database import Tx
 
 Kind = Literal["prompt", "document", "task"]
@@ -94,7 +94,7 @@ def add_commands(group: click.Group, kind: Kind, *narrowing: Option) -> None:
         if session.as_json or versions is None:
             session.say(answer.text, answer.value)
             return
-        rows = [[str(one["version"]), one["at"], ACTION_WORDS[one["action"]], one["by"]] for one in versions]
+        rows = [_list_cells(one) for one in versions]
         print_table(("VERSION", "TIME", "WHAT", "WHO"), rows)
         if "next_cursor" in answer.value:
             show_notes([f"There is more: satchel log {shlex.quote(item)} --limit NUMBER"])
@@ -124,6 +124,13 @@ def ask_about_held(session: Session, refs: Sequence[str], *, is_yes: bool, quest
     if held:
         who = " ".join(f"#{number} is held by {claim.holder} until {claim.until[11:16]}." for number, claim in held)
         confirm(f"{who} {question} {'them' if held[1:] else 'it'} anyway?", is_yes=False)
+
+
+def _list_cells(one: dict[str, Any]) -> tuple[str, str, str, str]:
+    """Return the cells of a version, or of a note, which is none."""
+    if one["action"] == "note":
+        return "", one["at"], f"note: {one['text']}", one["by"]
+    return str(one["version"]), one["at"], describe_change(one["action"], one.get("fields", ())), one["by"]
 
 
 def name_several(session: Session, kind: Kind, refs: Sequence[str]) -> list[str]:

@@ -10,6 +10,8 @@ import click
 from satchel.cli.examples import Command
 from satchel.cli.output import count
 from satchel.cli.session import Session, command, project_option
+from satchel.clients import hooks
+from satchel.clients.table import BY_NAME, CLIENTS
 from satchel.model import ALL_PROJECTS
 
 _MOST = 50  # the limit of hits in one answer of the tool
@@ -24,6 +26,7 @@ _COMMANDS = {  # the commands that do what these tools do
     "read_resource memory.md": "satchel document show memory.md",
 }
 _KINDS = ("prompt", "document", "task")
+_HOOKED = [client.name for client in CLIENTS if client.hook is not None]
 
 
 @click.command(cls=Command)
@@ -60,12 +63,16 @@ def cli(session: Session, words: tuple[str, ...], kind: str | None, limit: int, 
 @click.option(
     "--brief", is_flag=True, help="At most 400 tokens, for the hooks of clients; nothing for an empty project."
 )
+@click.option(
+    "--hook", type=click.Choice(_HOOKED), metavar="CLIENT", help="--brief in the form that a client's hooks read."
+)
 @command(as_user=True, reads=True)
-def catch_up(session: Session, since: str | None, brief: bool) -> None:
+def catch_up(session: Session, since: str | None, brief: bool, hook: str | None) -> None:
     """Show recent changes, claimed tasks and tasks ready to start in the project."""
     answer = session.call("catch_up", since=since)
-    if brief and not session.as_json:
-        click.echo(_write_brief(answer.value), nl=False)
+    if (brief or hook) and not session.as_json:
+        text = _write_brief(answer.value)
+        click.echo(text if hook is None else hooks.write_answer(BY_NAME[hook], text), nl=False)
         return
     text = answer.text
     for tool, instead in _COMMANDS.items():
