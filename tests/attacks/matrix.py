@@ -17,6 +17,7 @@ REFERENCES: dict[str, tuple[str, ...]] = {
     "task": TASK,
     "task_id": TASK,
     "blocked_by": TASK,
+    "parent": TASK,
     "lines": TASK,
     "user_id": USER,
     "prompt": PROMPT,
@@ -26,6 +27,7 @@ REFERENCES: dict[str, tuple[str, ...]] = {
     "items": ITEM,
     "project": PROJECT,
     "to": PROJECT,
+    "replaced_by": (*PROMPT, *DOCUMENT),
 }
 # Names that only those tools take which find something by them; elsewhere a name is that of something new.
 NAMES = {
@@ -40,7 +42,7 @@ PLAIN = {  # arguments that name nothing
     *("match", "arguments", "whole", "prompts", "resources", "key", "expected_version", "uri", "mime_type", "status"),
     *("priority", "due", "note", "fence", "minutes", "release", "copy", "version", "against", "by", "edits"),
     *("append", "prepend", "heading", "include_completed", "what"),
-    *("where", "dry_run", "text"),
+    *("where", "dry_run", "text", "sort", "expires", "label"),
 }
 PLAIN_LINES = ("get_prompt", "read_resource")  # whose `lines` is a range
 

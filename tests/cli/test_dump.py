@@ -73,6 +73,14 @@ def test_a_dump_is_a_private_file_that_replaces_none(satchel: Satchel, tmp_path:
     assert [path.name for path in tmp_path.iterdir() if path.name.endswith(".part")] == []
 
 
+def test_a_dump_with_a_project_named_all_is_refused(satchel: Satchel, tmp_path: Path, dumped: Path) -> None:
+    with apsw.Connection(str(tmp_path / "source.db")) as source:
+        source.execute("update projects set name = 'all' where number = (select max(number) from projects)")
+    old = satchel(tmp_path / "source.db", "dump")
+    assert "a project named all" in failed(satchel(tmp_path / "loaded.db", "load", input=old.stdout))
+    assert done(satchel(tmp_path / "source.db", "search", "text", "-p", "all"))
+
+
 def test_a_dump_may_be_compressed(satchel: Satchel, tmp_path: Path, dumped: Path) -> None:
     packed = gzip.compress(dumped.read_bytes())
     done(satchel(tmp_path / "loaded.db", "load", input=packed))

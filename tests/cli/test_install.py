@@ -199,6 +199,42 @@ def test_the_rule_goes_to_the_file_that_the_client_reads(satchel: Satchel, home:
     assert [file for file in work.iterdir() if file.is_file() and ".satchel" not in file.name] == [work / ".mcp.json"]
 
 
+def test_hooks_begin_sessions_and_uninstall_takes_them_back(satchel: Satchel, home: Path) -> None:
+    settings = home / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    theirs = '{"model": "opus", "hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "date"}]}]}}'
+    settings.write_text(theirs)
+    said = done(satchel("install", "claude-code", "codex", "--hooks"))
+    assert f"Claude Code: added the hook to {settings}. The old file is " in said
+    trusted = home / ".codex" / "hooks.json"
+    assert f"Codex: added the hook to {trusted}. Open /hooks in Codex, and trust it.\n" in said
+    group = json.loads(trusted.read_text())["hooks"]["SessionStart"]
+    line = f"{SCRIPT} catch-up --brief --hook codex"
+    assert group == [
+        {"matcher": "startup|resume|clear|compact", "hooks": [{"type": "command", "command": line, "timeout": 30}]}
+    ]
+    assert f"the hook is in {settings} already" in done(satchel("install", "claude-code", "--hooks"))
+    assert "Codex: sessions begin with catch-up" in satchel("doctor").stdout.decode()
+    trusted.write_text(trusted.read_text().replace(str(SCRIPT), "/gone/satchel"))
+    assert f"the hook in {trusted} starts /gone/satchel, which does not exist." in satchel("doctor").stdout.decode()
+    done(satchel("uninstall", "--all"))
+    assert settings.read_text() == theirs and not trusted.exists()
+
+    done(satchel("project", "create", "web"))
+    done(satchel("install", "gemini-cli", "--hooks", "--project", "web", "--scope", "project"))
+    file = home.parent / "work" / ".gemini" / "settings.json"
+    hook = json.loads(file.read_text())["hooks"]["SessionStart"][0]["hooks"][0]
+    assert hook["command"].endswith("catch-up --brief --hook gemini-cli --project web")
+    done(satchel("uninstall", "gemini-cli", "--scope", "project"))
+    assert "hooks" not in json.loads(file.read_text())
+
+    code, said = failed(satchel("install", "zed", "--hooks"))
+    assert (code, "Zed documents no hook" in said, (home / ".config" / "zed").exists()) == (1, True, False)
+    code, said = failed(satchel("install", "cursor", "--hooks", "--url", "https://x.example/mcp"))
+    assert code == 2 and "--hooks needs a store on this machine" in said
+    assert '"additional' not in done(satchel("install", "cursor", "--hooks", "--print"))
+
+
 def test_one_broken_file_does_not_stop_the_others(satchel: Satchel, home: Path) -> None:
     broken = home / ".cursor" / "mcp.json"
     broken.parent.mkdir()

@@ -124,7 +124,8 @@ def test_a_task_has_all_that_the_tools_know(satchel: Command) -> None:
     assert "due" not in shown and "blocked_by" not in shown
     text = done(satchel("task", "show", "2"))
     assert text.startswith("2  Second\nopen, low priority, tags docs, web, project web\n")
-    assert re.search(r"\n\nMore\n\nNotes:\n- \S+ satchel \S+: Half done\n$", text)
+    assert re.search(r"\n\nMore\n\nNotes:\n- \S+ a person with satchel \S+: Half done\n$", text)
+    assert "Changes:\n- " in done(satchel("task", "show", "2", "--since", "1h"))
     assert "--note applies to one task only" in failed(satchel("task", "done", "1", "2", "--note", "x"), 2)
     assert "2026-13-01' is not a day" in failed(satchel("task", "edit", "2", "--due", "2026-13-01"), 2)
     assert "cannot wait for itself" in failed(satchel("task", "edit", "2", "--after", "2"), 2)

@@ -95,3 +95,92 @@ def test_what_only_another_project_has_is_named_with_its_project(client: Client)
     }
     assert refusal(client, "get_prompt", prompt="satchel://prompt/nowhere/tone")["code"] == "not_found"
     assert refusal(client, "get_prompt", prompt="nothing")["hint"] == HINT
+
+
+# -- all projects -----------------------------------------------------------------------------------------------
+
+
+@both_engines
+def test_a_search_of_all_projects_marks_its_hits(client: Client) -> None:
+    ok(client, "add_prompt", title="Mow", content="Mow the walrus lawn.")
+    ok(client, "add_prompt", project="garden", title="Mow", content="The walrus mows.")
+    ok(client, "add_resource", project="personal", name="walrus.md", content="A walrus is large.")
+    ok(client, "add_tasks", lines=["Feed the walrus @garden", "Wash the walrus"])
+
+    found = ok(client, "search", query="walrus", project="all")
+    assert found["project"] == "default"
+    assert {(hit["reference"], hit.get("project")) for hit in found["hits"]} == {
+        ("mow", "default"),
+        ("satchel://prompt/garden/mow", "garden"),
+        ("satchel://resource/personal/walrus.md", "personal"),
+        ("#1", "garden"),
+        ("#2", "default"),
+    }
+    for query in ("walrus", '"walrus"'):
+        said = text(client, "search", query=query, project="all").split("\n")
+        assert "- prompt satchel://prompt/garden/mow: Mow @garden" in said
+        assert "- task #2: Wash the walrus @default" in said
+        pages: list[str] = []
+        cursor = None
+        while cursor is not None or not pages:
+            page = ok(client, "search", query=query, project="all", limit=2, **({"cursor": cursor} if cursor else {}))
+            pages, cursor = [*pages, *(hit["reference"] for hit in page["hits"])], page.get("next_cursor")
+        assert len(pages) == len(set(pages)) == 5
+    assert text(client, "search", query="unicorn", project="all") == "No hits match."
+
+
+@both_engines
+def test_lists_of_all_projects_are_in_one_order_on_all_pages(client: Client) -> None:
+    for number, project in enumerate(("garden", "default", "personal", "garden", "default"), 1):
+        ok(client, "add_prompt", project=project, title=f"P{number}", content="x", tags=["t"])
+        ok(client, "add_resource", project=project, name=f"d{number}.md", content="x")
+    everything = [f"p{number}" for number in (5, 4, 3, 2, 1)]
+    for more in ({}, {"tags": ["t"]}, {"query": "x"}, {"sort": "used"}):
+        pages: list[tuple[str, str]] = []
+        cursor = None
+        while cursor is not None or not pages:
+            given = {**more, **({"cursor": cursor} if cursor else {})}
+            page = ok(client, "list_prompts", project="all", limit=2, **given)
+            pages += [(row["name"], row.get("project", "")) for row in page["prompts"]]
+            cursor = page.get("next_cursor")
+        assert [name for name, project in pages if project] == everything
+        assert dict(pages)["p3"] == "personal"
+    assert text(client, "list_prompts", project="all", limit=2).split("\n")[:2] == [
+        "- p5 [t] @default",
+        "- p4 [t] @garden",
+    ]
+    assert text(client, "list_prompts", project="all", tags=["u"]).endswith(
+        "No prompt has the tag 'u'.\nTags in use: t."
+    )
+
+    first = ok(client, "list_resources", project="all", limit=3)
+    rest = ok(client, "list_resources", project="all", limit=3, cursor=first["next_cursor"])
+    assert [(row["name"], row["project"]) for row in first["resources"] + rest["resources"]] == [
+        ("d1.md", "garden"),
+        ("d2.md", "default"),
+        ("d3.md", "personal"),
+        ("d4.md", "garden"),
+        ("d5.md", "default"),
+    ]
+    assert refusal(client, "list_resources", cursor=first["next_cursor"])["argument"] == "cursor"
+
+    ok(client, "add_tasks", lines=["Dig @garden", "Write"])
+    assert text(client, "list_tasks", project="all") == "#1 Dig @garden\n#2 Write @default"
+    assert [task["project"] for task in ok(client, "list_tasks", project="all")["tasks"]] == ["garden", "default"]
+
+
+def test_all_is_no_project(client: Client) -> None:
+    for tool, given in (
+        ("get_prompt", {"prompt": "x"}),
+        ("add_tasks", {"lines": ["x"]}),
+        ("catch_up", {}),
+        ("delete", {"items": ["x"]}),
+    ):
+        assert refusal(client, tool, given, project="all") == {
+            "code": "invalid_argument",
+            "message": "project all stands for every project, which only search, list_prompts, list_resources and "
+            "list_tasks take.",
+            "hint": "Name one project, or leave project out to use the current one.",
+            "argument": "project",
+        }
+    assert refusal(client, "add_project", name="All")["message"] == "name cannot be All: it stands for all projects."

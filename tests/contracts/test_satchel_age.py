@@ -1,9 +1,11 @@
 """Use and age of prompts and documents: uses are counted, and what is expired or replaced says so and comes last."""
 
 from collections.abc import Callable
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
+from satchel.clock import now
 from satchel.services import projects
 from satchel.storage.database import Database
 from tests.contracts.conftest import ANN
@@ -162,6 +164,28 @@ def test_wrong_days_and_replacements_are_refused(client: Client) -> None:
     assert refusal(client, "update_prompt", prompt="tone", replaced_by="nothing")["code"] == "not_found"
     assert refusal(client, "update_prompt", prompt="tone", replaced_by="far")["code"] == "not_found"
     assert refusal(client, "update_resource", resource="tone.md", replaced_by="tone")["code"] == "not_found"
+
+
+@both_engines
+def test_catch_up_lists_what_expired_in_the_period(store: str, serve: Callable[..., Client]) -> None:
+    client = serve("satchel", store, NEWEST)
+    today = date.fromisoformat(now()[:10])
+    for days in (1, 3, 30):
+        day = (today - timedelta(days)).isoformat()
+        ok(client, "add_prompt", title=f"Prompt {days}", content="x")
+        ok(client, "update_prompt", prompt=f"prompt-{days}", expires=day)
+        ok(client, "add_resource", name=f"{days}.md", content="x")
+        ok(client, "update_resource", resource=f"{days}.md", expires=day)
+    ok(client, "add_prompt", title="Valid", content="x")
+    ok(client, "update_prompt", prompt="valid", expires=today.isoformat())
+    rows = [
+        f"{what} on {(today - timedelta(days)).isoformat()}"
+        for days in (1, 3)
+        for what in (f"prompt prompt-{days}", f"document {days}.md")
+    ]
+    assert ok(client, "catch_up", since="5d")["expired"] == rows
+    assert text(client, "catch_up", since="5d").endswith("\n".join(["Expired:", *(f"- {row}" for row in rows)]))
+    assert "expired" not in ok(client, "catch_up", since=today.isoformat())
 
 
 def test_a_dump_keeps_uses_and_age(store: str, serve: Callable[..., Client], tmp_path: Path) -> None:

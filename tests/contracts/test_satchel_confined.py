@@ -12,6 +12,7 @@ from satchel.services import documents, projects, prompts, tasks
 from satchel.storage.database import Database
 from tests.support.in_process_http import HttpInProcess
 from tests.support.satchel import make_library, ok, refusal, text
+from tests.support.variants import both_engines
 
 ANN = "11111111-1111-4111-8111-111111111111"
 HIDDEN, FIRST, WAITING, FREE = 1, 2, 3, 4
@@ -65,6 +66,28 @@ def completed(server: HttpInProcess, of: str, argument: str, value: str = "") ->
 def page(server: HttpInProcess, number: int) -> str:
     told: str = server.ask("resources/read", {"uri": f"satchel://task/{number}"}).result["contents"][0]["text"]
     return told
+
+
+@both_engines
+def test_all_projects_are_those_that_the_token_opens(server: HttpInProcess) -> None:
+    [row] = ok(server, "list_prompts", project="all", query="prompt")["prompts"]
+    assert (row["name"], row["project"]) == ("prompt-open", "open")
+    assert [row["name"] for row in ok(server, "list_resources", project="all")["resources"]] == ["doc-open"]
+    for query in ("prompt", '"prompt"'):
+        hits = ok(server, "search", query=query, project="all", kind="prompt")["hits"]
+        assert [(hit["reference"], hit["project"]) for hit in hits] == [("prompt-open", "open")]
+    for reference in ("prompt-secret", "satchel://prompt/secret/prompt-secret"):
+        error = refusal(server, "get_prompt", prompt=reference, project="open")
+        assert "near" not in error or error["near"] == ["prompt-open"]
+        assert "tag-secret" not in str(error)
+    ok(
+        server,
+        "add_prompts",
+        prompts=[{"title": "L", "content": "satchel://prompt/secret/prompt-secret"}],
+        project="open",
+    )
+    links = ok(server, "get_prompt", prompt="l", project="open")["prompt"]["links"]
+    assert links == ["satchel://prompt/secret/prompt-secret (not found)"]
 
 
 def test_a_task_blocked_elsewhere_reveals_only_that(server: HttpInProcess) -> None:

@@ -1,4 +1,4 @@
-"""Eight jobs of an agent over stdio, each within a budget of calls and of tokens.
+"""Nine jobs of an agent over stdio, each within a budget of calls and of tokens.
 
 A client shows a model the texts of an answer or its structured part, so the more expensive one counts.
 """
@@ -189,3 +189,20 @@ def test_find_what_was_named_otherwise_and_take_a_mistake_back(agent: Agent) -> 
     agent.call("restore", item="postmortem")
     assert [row["name"] for row in agent.call("list_prompts")["prompts"]] == ["postmortem"]
     assert agent.calls <= 5
+
+
+def test_tidy_up_by_a_query_and_take_it_back(agent: Agent) -> None:
+    for half in range(2):
+        agent.call("add_tasks", lines=[f"Chore {half * 60 + number} +chore" for number in range(60)])
+    agent.call("add_tasks", lines=[*PLAN, "Ship after:9"])
+    agent.begin()
+    planned = agent.call("update_items", where={"tags": ["docs"]}, priority="high", due="2026-12-20", dry_run=True)
+    done = agent.call("update_items", where={"tags": ["docs"]}, priority="high", due="2026-12-20")
+    assert planned == {**done, "dry_run": True} and len(done["items"]) == 4
+    assert len(agent.call("delete", where={"query": "chore"})["deleted"]) == 120
+    freeze, announce, ship = 122, 130, 133
+    assert [task["number"] for task in agent.call("delete", items=[129])["ready"]] == [announce, ship]
+    answer = agent.call("restore", items=[129, 1, 2])
+    assert [one["item"] for one in answer["items"]] == ["#129", "#1", "#2"]
+    assert agent.call("get_task", task=f"#{freeze}")["task"]["version"] == 1
+    assert agent.calls <= 6 and agent.tokens <= 6_000

@@ -150,7 +150,15 @@ def test_a_file_that_leads_nowhere_counts_as_a_repository(tmp_path: Path, conten
 
 @pytest.mark.parametrize(
     ("folder", "name"),
-    [("web", "web"), ("My Web!", "My-Web"), ("café", "caf"), ("日本", ""), ("a" * 300, "a" * 255), ("-x-", "x")],
+    [
+        ("web", "web"),
+        ("My Web!", "My-Web"),
+        ("café", "caf"),
+        ("日本", ""),
+        ("a" * 300, "a" * 255),
+        ("-x-", "x"),
+        ("All", ""),
+    ],
 )
 def test_a_name_is_made_valid(folder: str, name: str) -> None:
     assert make_name(folder) == name

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from msgspec import Struct
 from msgspec.structs import replace
 
-from satchel.model import NAMED_BY_FILE, Scope
+from satchel.model import ALL_PROJECTS, NAMED_BY_FILE, Scope
 from satchel.services import rules
 
 FILE = ".satchel"
@@ -84,8 +84,12 @@ def find_main_repository(folder: str) -> str:
 
 
 def make_name(folder_name: str) -> str:
-    """Make a project name from a folder name: characters other than letters, digits, . _ - become hyphens."""
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", folder_name).strip("-")[: rules.MAX_NAME]
+    """Make a project name from a folder name: characters other than letters, digits, . _ - become hyphens.
+
+    It is empty if too little is left, or if the name stands for all projects.
+    """
+    made = re.sub(r"[^A-Za-z0-9._-]+", "-", folder_name).strip("-")[: rules.MAX_NAME]
+    return "" if made.lower() == ALL_PROJECTS else made
 
 
 def _read_start(path: str, size: int) -> str:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from satchel.config import Settings
 from satchel.errors import NotFound, SatchelError, StoreUnusable
 from satchel.log import escape
-from satchel.model import Scope, uri_of
+from satchel.model import ALL_PROJECTS, Scope, uri_of
 from satchel.services import projects
 from satchel.storage.database import Database, open_database
 
@@ -53,6 +53,10 @@ def explain_missing_project(database: Database, scope: Scope) -> str:
     if is_deleted:
         uri = uri_of("project", scope.project)
         return f"project '{scope.project}' is in the trash{who}. Bring it back with: satchel restore {uri}{also}"
+    if scope.project == ALL_PROJECTS:
+        return (
+            f"project '{scope.project}' does not exist{who}: the name stands for all projects. Name one of them{also}"
+        )
     near = projects.suggest(database, scope.project)
     hint = f"Did you mean '{near}'? " if near else ""
     make = f"Make it with: satchel project create {scope.project}{also}"

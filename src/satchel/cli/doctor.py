@@ -3,6 +3,7 @@
 import http.client
 import os
 import platform
+import shlex
 import shutil
 import socket
 import stat
@@ -22,7 +23,7 @@ from satchel import __version__, config
 from satchel.cli.examples import Command
 from satchel.cli.output import count, to_json
 from satchel.cli.session import database_option, json_option
-from satchel.clients import changes, probe
+from satchel.clients import changes, hooks, probe
 from satchel.clients.entries import CannotInstall, Local, Remote, own_command, read_entry
 from satchel.clients.files import UnusableFile
 from satchel.clients.places import Machine, Scope
@@ -341,6 +342,7 @@ def check_clients(machine: Machine, *, is_fixing: bool) -> Iterator[Finding]:
             for finding in _check_client(machine, client, scope, is_fixing=is_fixing):
                 has_any = True
                 yield finding
+            yield from _check_hooks(machine, client, scope)
     if not has_any:
         yield Finding(check="clients", status="note", message="no client is connected yet", remedy="satchel install")
 
@@ -366,6 +368,24 @@ def _check_client(machine: Machine, client: Client, scope: Scope, *, is_fixing: 
         else:
             look = partial(_look_at_entry, machine, client, scope, name, target, again)
             yield attempt(check, look, is_fixing=is_fixing)
+
+
+def _check_hooks(machine: Machine, client: Client, scope: Scope) -> Iterator[Finding]:
+    """Yield a finding for each hook of ours, without running it."""
+    check = f"hook {client.name}"
+    try:
+        path, commands = hooks.list_commands(client, machine, scope)
+    except UnusableFile as error:
+        yield Finding(check=check, status="failure", message=str(error), remedy="Correct the file.")
+        return
+    for command in commands:
+        words = [word for word in shlex.split(command) if word != "env" and "=" not in word]
+        if shutil.which(words[0], path=machine.environment.get("PATH")) is not None:
+            yield Finding(check=check, status="ok", message=f"{client.title}: sessions begin with catch-up", file=path)
+            continue
+        again = f"satchel install {client.name} --hooks" + (" --scope project" if scope == "project" else "")
+        message = f"the hook in {path} starts {words[0]}, which does not exist."
+        yield Finding(check=check, status="failure", message=message, remedy=again, file=path)
 
 
 def _look_at_entry(

@@ -15,6 +15,7 @@ from satchel.cli.items import CONTENT_HELP, add_commands, age_options, expected_
 from satchel.cli.output import count
 from satchel.cli.session import Session, command, page_options
 from satchel.errors import WrongArgument
+from satchel.model import uri_of
 from satchel.services import rules
 from satchel.services.documents import guess_type
 
@@ -72,16 +73,16 @@ def add(
 @command(reads=True)
 @page_options
 def list_(session: Session, query: str | None, limit: int | None) -> None:
-    """List documents, oldest first. `satchel search` finds words in their contents."""
-    answer = session.list("list_resources", "resources", limit, query=query)
+    """List documents, oldest first; with -p all, those of all projects. `satchel search` finds words in them."""
+    answer = session.list("list_resources", "resources", limit, query=query, project=session.everywhere)
     rows = [
         [
             one["name"],
-            one.get("uri") or f"satchel://resource/{one['name']}",
+            one.get("uri") or uri_of("document", one["name"], one.get("project", "")),
             one.get("mime_type") or guess_type(one["name"]),
             str(one["size"]),
             one.get("description", ""),
-            one.get("from", ""),
+            one.get("from") or one.get("project", ""),
         ]
         for one in answer.value["resources"]
     ]

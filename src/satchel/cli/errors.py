@@ -28,12 +28,13 @@ from satchel.errors import (
     Taken,
     TaskClosed,
     TaskHeld,
+    UnknownAuthor,
     VersionConflict,
     VersionMissing,
     WrongArgument,
     WrongEdit,
 )
-from satchel.model import Scope, uri_of
+from satchel.model import ALL_PROJECTS, Scope, uri_of
 
 if TYPE_CHECKING:
     from satchel.services.wording import Voice
@@ -72,6 +73,7 @@ _CODES: dict[type[SatchelError], str] = {  # the most specific type wins
     NotFound: "not_found",
     MissingPart: "not_found",
     VersionMissing: "not_found",
+    UnknownAuthor: "not_found",
     LabelMissing: "not_found",
     NothingReady: "not_found",
     Forbidden: "forbidden",
@@ -128,6 +130,7 @@ _ADVICE: dict[type[SatchelError], Callable[[Any], str]] = {
     Taken: lambda error: error.advice or _advise_taken(error),
     WrongArgument: lambda error: _NEXT_ARGUMENT.get((error.field, error.rule), ""),
     VersionMissing: lambda error: f"Kept versions: {', '.join(map(str, error.kept)) or 'none'}.",
+    UnknownAuthor: lambda error: f"Authors of changes here: {'; '.join(error.authors) or 'none'}.",
     LabelMissing: lambda error: f"Its labels: {', '.join(error.known) or 'none'}.",
     VersionConflict: lambda error: f"Nothing was changed. To see the changes, run: satchel log '{error.key}'",
     AmbiguousItem: lambda error: f"Name one of them: {' or '.join(error.references)}",
@@ -228,7 +231,12 @@ def _explain_missing(error: NotFound, database: "Database", scope: Scope) -> tup
     key, project, noun = error.key.removeprefix(uri_of(error.kind, "")), error.scope.project, error.kind
     sentences = {
         "token": (f"there is no token {error.key}", "List them with: satchel token list"),
-        "project": (f"project '{key}' does not exist", f"Make it with: satchel project create {key}"),
+        "project": (
+            f"project '{key}' does not exist",
+            "The name stands for all projects, in search and lists of prompts and documents."
+            if key == ALL_PROJECTS
+            else f"Make it with: satchel project create {key}",
+        ),
         "task": (f"task {error.key} is not among your tasks", "List them with: satchel task list --status all"),
         "item": (
             f"neither project '{project}' nor its trash has '{key}'",

@@ -16,7 +16,7 @@ from satchel.cli.errors import end
 from satchel.cli.examples import Command
 from satchel.cli.output import color_diff, to_json
 from satchel.cli.session import json_option
-from satchel.clients import changes, entries, probe
+from satchel.clients import changes, entries, hooks, probe
 from satchel.clients.changes import Change
 from satchel.clients.entries import CannotInstall, Local
 from satchel.clients.files import UnusableFile
@@ -118,6 +118,7 @@ def choose_clients(
 @click.option("--url", metavar="URL", help="Connect to a server at this address, instead of starting one.")
 @click.option("--token-env", metavar="VARIABLE", help="With --url: the environment variable with the token.")
 @click.option("--rule", is_flag=True, help="Also tell agents, in AGENTS.md or CLAUDE.md, when to use Satchel.")
+@click.option("--hooks", "with_hooks", is_flag=True, help="Also begin the client's sessions with a brief catch-up.")
 @name_option
 @click.option("--print", "prints", is_flag=True, help="Print the lines for the client's file, and write nothing.")
 @dry_option
@@ -131,6 +132,7 @@ def cli(
     url: str | None,
     token_env: str | None,
     rule: bool,
+    with_hooks: bool,
     name: str,
     prints: bool,
     dry_run: bool,
@@ -143,6 +145,12 @@ def cli(
     """
     machine = Machine.current()
     _check(url, token_env, name, as_json=as_json)
+    if with_hooks and url is not None:
+        end(
+            "--hooks needs a store on this machine, and --url names another one: leave one out.",
+            _WRONG,
+            as_json=as_json,
+        )
     try:
         target = _make_target(machine, scope, contract, project, (url, token_env), as_json=as_json)
     except CannotInstall as error:
@@ -161,10 +169,18 @@ def cli(
                 report.add(
                     client, "printed", snippet.rstrip("\n"), snippet=snippet, file=machine.find_file(client, scope)
                 )
+                if with_hooks:
+                    snippet = hooks.write_snippet(client, _write_hook(client, target, project))
+                    where = machine.find_hooks(client, scope)
+                    report.add(client, "printed", snippet.rstrip("\n"), snippet=snippet, file=where)
                 continue
+            if with_hooks and clients:
+                hooks.find_hook(client)  # refuses before anything is written
             _install(report, machine, client, scope, name, target, is_dry=dry_run)
             if rule:
                 _add_rule(report, machine, client, scope, is_dry=dry_run)
+            if with_hooks:
+                _add_hook(report, machine, client, scope, _write_hook(client, target, project), is_dry=dry_run)
         except (UnusableFile, CannotInstall) as error:
             report.add(client, "failed", f"satchel: {error}", error=str(error))
     answer = _try(report, target) if not (prints or dry_run) and isinstance(target, Local) else {}
@@ -280,6 +296,25 @@ def _add_rule(report: Reporter, machine: Machine, client: Client, scope: Scope, 
         _make(report, client, change, "installed", f"added the rule to {path}.", is_dry=is_dry)
 
 
+def _write_hook(client: Client, target: Any, project: str | None) -> str:
+    """Return the line that a hook runs: the command of the entry, with another subcommand."""
+    words = target.arguments[: target.arguments.index("serve")]
+    return hooks.write_command(client, [target.command, *words], target.variables, project)
+
+
+def _add_hook(report: Reporter, machine: Machine, client: Client, scope: Scope, command: str, *, is_dry: bool) -> None:
+    path = machine.find_hooks(client, scope)
+    if path is None:
+        report.add(client, "unchanged", f"{client.title} documents no such hooks, so none was written.")
+        return
+    change = hooks.plan_install(client, path, command, scope)
+    if change is None:
+        report.add(client, "unchanged", f"{client.title}: the hook is in {path} already.")
+        return
+    trust = "Open /hooks in Codex, and trust it." if client.name == "codex" else ""
+    _make(report, client, change, "installed", f"added the hook to {path}.", trust, is_dry=is_dry)
+
+
 def _make(
     report: Reporter, client: Client, change: Change, status: str, done: str, hint: str = "", *, is_dry: bool
 ) -> None:
@@ -319,7 +354,7 @@ def _try(report: Reporter, target: Any) -> dict[str, Any]:
 @dry_option
 @json_option
 def uninstall(clients: tuple[str, ...], takes_all: bool, scope: Scope, name: str, dry_run: bool, as_json: bool) -> None:
-    """Remove Satchel from the settings of MCP clients, and its rule from AGENTS.md or CLAUDE.md.
+    """Remove Satchel from the settings of MCP clients, with its hooks, and its rule from AGENTS.md or CLAUDE.md.
 
     The store is not changed. CLIENT is as for `satchel install`.
     """
@@ -328,7 +363,7 @@ def uninstall(clients: tuple[str, ...], takes_all: bool, scope: Scope, name: str
         clients,
         takes_all=takes_all,
         verb="uninstall",
-        candidates=lambda: [client for client in CLIENTS if _has_entry(machine, client, scope, name)],
+        candidates=lambda: [client for client in CLIENTS if _has_any(machine, client, scope, name)],
         as_json=as_json,
     )
     report = Reporter(as_json=as_json)
@@ -340,10 +375,12 @@ def uninstall(clients: tuple[str, ...], takes_all: bool, scope: Scope, name: str
     report.end()
 
 
-def _has_entry(machine: Machine, client: Client, scope: Scope, name: str) -> bool:
+def _has_any(machine: Machine, client: Client, scope: Scope, name: str) -> bool:
+    """Return whether a client has our entry or a hook of ours."""
     path = machine.find_file(client, scope)
     try:
-        return path is not None and changes.plan_uninstall(client, path, name, scope) is not None
+        has_entry = path is not None and changes.plan_uninstall(client, path, name, scope) is not None
+        return has_entry or bool(hooks.list_commands(client, machine, scope)[1])
     except UnusableFile:
         return False
 
@@ -355,7 +392,11 @@ def _uninstall(report: Reporter, machine: Machine, client: Client, scope: Scope,
         None if rule is None else changes.plan_rule(rule, is_wanted=False),
     ]
     wanted = [change for change in planned if change is not None]
-    if not wanted:
-        report.add(client, "absent", f"{client.title}: there is no {name} in {path or 'its settings'}.")
     for change in wanted:
         _make(report, client, change, "removed", f"removed {name} from {change.path}.", is_dry=is_dry)
+    hooked = machine.find_hooks(client, scope)  # planned last: some clients have entry and hooks in one file
+    unhook = None if hooked is None else hooks.plan_uninstall(client, hooked, scope)
+    if unhook is not None:
+        _make(report, client, unhook, "removed", f"removed the hook from {unhook.path}.", is_dry=is_dry)
+    elif not wanted:
+        report.add(client, "absent", f"{client.title}: there is no {name} in {path or 'its settings'}.")

@@ -12,7 +12,7 @@ from satchel.cli.completion import DOCUMENT, PROJECT, PROMPT, TASK, Name
 from satchel.cli.output import count, print_table, show_notes
 from satchel.cli.session import VERSION, Answer, Option, Session, command
 from satchel.errors import Taken
-from satchel.model import ACTION_WORDS, Document, Prompt, Scope, Task, uri_of
+from satchel.model import Document, Prompt, Scope, Task, describe_change, uri_of
 from satchel.storage.database import Tx
 
 Kind = Literal["prompt", "document", "task"]
@@ -85,13 +85,20 @@ def add_commands(group: click.Group, kind: Kind, *narrowing: Option) -> None:
         if session.as_json or versions is None:
             session.say(answer.text, answer.value)
             return
-        rows = [[str(one["version"]), one["at"], ACTION_WORDS[one["action"]], one["by"]] for one in versions]
+        rows = [_list_cells(one) for one in versions]
         print_table(("VERSION", "TIME", "WHAT", "WHO"), rows)
         if "next_cursor" in answer.value:
             show_notes([f"There is more: satchel log {shlex.quote(item)} --limit NUMBER"])
 
     for verb, past in (("copy", "copied"), ("move", "moved")):
         _add_transfer(group, kind, verb, past)
+
+
+def _list_cells(one: dict[str, Any]) -> tuple[str, str, str, str]:
+    """Return the cells of a version, or of a note, which is none."""
+    if one["action"] == "note":
+        return "", one["at"], f"note: {one['text']}", one["by"]
+    return str(one["version"]), one["at"], describe_change(one["action"], one.get("fields", ())), one["by"]
 
 
 def name_several(session: Session, kind: Kind, refs: Sequence[str]) -> list[str]:

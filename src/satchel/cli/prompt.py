@@ -87,11 +87,12 @@ def add(
 def list_(
     session: Session, *, limit: int | None, query: str | None, tags: Sequence[str], all_tags: bool, sort: str | None
 ) -> None:
-    """List prompts, last updated first, then those of libraries. `satchel search` finds by words."""
-    match = "all" if all_tags else None
-    answer = session.list(
-        "list_prompts", "prompts", limit, query=query, tags=list(tags) or None, match=match, sort=sort
-    )
+    """List prompts, last updated first, then those of libraries; with -p all, those of all projects.
+
+    `satchel search` finds by words.
+    """
+    filters = {"query": query, "tags": list(tags) or None, "match": "all" if all_tags else None, "sort": sort}
+    answer = session.list("list_prompts", "prompts", limit, project=session.everywhere, **filters)
     rows = [
         [
             one["name"],
@@ -99,7 +100,7 @@ def list_(
             ", ".join(one.get("tags", ())),
             ", ".join(one.get("arguments", ())),
             one.get("description", ""),
-            one.get("from", ""),
+            one.get("from") or one.get("project", ""),
             *([str(one.get("uses", 0))] if sort == "used" else []),
         ]
         for one in answer.value["prompts"]

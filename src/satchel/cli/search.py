@@ -10,6 +10,9 @@ import click
 from satchel.cli.examples import Command
 from satchel.cli.output import count
 from satchel.cli.session import Session, command, project_option
+from satchel.clients import hooks
+from satchel.clients.table import BY_NAME, CLIENTS
+from satchel.model import ALL_PROJECTS
 
 _MOST = 50  # the limit of hits in one answer of the tool
 _BRIEF = 400  # tokens
@@ -23,13 +26,14 @@ _COMMANDS = {  # the commands that do what these tools do
     "read_resource memory.md": "satchel document show memory.md",
 }
 _KINDS = ("prompt", "document", "task")
+_HOOKED = [client.name for client in CLIENTS if client.hook is not None]
 
 
 @click.command(cls=Command)
 @click.argument("words", nargs=-1, required=True)
 @click.option("--kind", "-k", type=click.Choice(_KINDS), help="Only items of this kind.")
 @click.option("--limit", default=10, show_default=True, type=click.IntRange(1, _MOST), help="How many at most.")
-@project_option("Only in this project.")
+@project_option("Only in this project; all: in every project.")
 @command(in_project=False, as_user=True, reads=True)
 def cli(session: Session, words: tuple[str, ...], kind: str | None, limit: int, wanted: str | None) -> None:
     """Find prompts, documents and tasks by WORDS, best first. Words in "quotes" are found literally."""
@@ -41,11 +45,15 @@ def cli(session: Session, words: tuple[str, ...], kind: str | None, limit: int, 
             hit["kind"],
             hit["title"],
             hit.get("text", "") if hit.get("line") is None else f"line {hit['line']}: {hit.get('text', '')}",
-            hit.get("from", ""),
+            hit.get("from") or hit.get("project", ""),
         ]
         for hit in answer.value["hits"]
     ]
     empty = f"Nothing was found in project '{answer.value['project']}'. Try fewer words, or another project with -p."
+    if wanted == ALL_PROJECTS:
+        empty = "Nothing was found in any project. Try fewer words."
+    if near := answer.value.get("near"):
+        empty += f" Nearest titles and tags: {', '.join(near)}."
     columns = ("REFERENCE", "KIND", "TITLE", "TEXT", "FROM")
     session.show_list(answer, columns, rows, empty=empty, more="a higher --limit" if limit < _MOST else "a word")
 
@@ -55,12 +63,16 @@ def cli(session: Session, words: tuple[str, ...], kind: str | None, limit: int, 
 @click.option(
     "--brief", is_flag=True, help="At most 400 tokens, for the hooks of clients; nothing for an empty project."
 )
+@click.option(
+    "--hook", type=click.Choice(_HOOKED), metavar="CLIENT", help="--brief in the form that a client's hooks read."
+)
 @command(as_user=True, reads=True)
-def catch_up(session: Session, since: str | None, brief: bool) -> None:
+def catch_up(session: Session, since: str | None, brief: bool, hook: str | None) -> None:
     """Show recent changes, claimed tasks and tasks ready to start in the project."""
     answer = session.call("catch_up", since=since)
-    if brief and not session.as_json:
-        click.echo(_write_brief(answer.value), nl=False)
+    if (brief or hook) and not session.as_json:
+        text = _write_brief(answer.value)
+        click.echo(text if hook is None else hooks.write_answer(BY_NAME[hook], text), nl=False)
         return
     text = answer.text
     for tool, instead in _COMMANDS.items():

@@ -29,7 +29,7 @@ from satchel.cli.output import (
 )
 from satchel.errors import NotFound, Refused, SatchelError, StoreError, StoreFailed, StoreMissing
 from satchel.log import escape
-from satchel.model import DEFAULT_PROJECT, Author, Scope
+from satchel.model import ALL_PROJECTS, DEFAULT_PROJECT, Author, Scope
 from satchel.storage.database import Database, Tx, open_database
 
 if TYPE_CHECKING:
@@ -118,6 +118,11 @@ class Session:
         author = Author(user=local, client="satchel", client_version=__version__, contract="cli", caller="person")
         user = local if as_user else settings.user
         self.scope = structs.replace(scope, user=user, author=author, refuses_hidden=True)
+
+    @property
+    def everywhere(self) -> str | None:
+        """The argument `project` of a tool that lists all projects, if --project asks for all; otherwise None."""
+        return ALL_PROJECTS if self.scope.project == ALL_PROJECTS else None
 
     def require_default(self) -> None:
         """Create the project `default` if it does not exist and the command works in it."""

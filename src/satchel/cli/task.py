@@ -15,6 +15,7 @@ from satchel.cli.output import show_notes
 from satchel.cli.session import Answer, Option, Session, command, page_options, project_option
 from satchel.clock import read_day
 from satchel.errors import NotFound
+from satchel.model import describe_change
 
 if TYPE_CHECKING:
     from satchel.services.task_lines import TaskLine
@@ -215,10 +216,11 @@ def _show_page(
 
 @cli.command()
 @click.argument("ref", type=TASK)
+@click.option("--since", metavar="TIME", help="Only notes and changes since 2h, 3d, a day or a UTC time.")
 @command(in_project=False, as_user=True, reads=True)
-def show(session: Session, ref: str) -> None:
+def show(session: Session, ref: str, since: str | None) -> None:
     """Show a task with its description, notes, blockers, subtasks and links."""
-    answer = session.call("get_task", task=ref)
+    answer = session.call("get_task", task=ref, since=since)
     session.say(format_whole(answer), answer.value)
 
 
@@ -438,6 +440,7 @@ def format_whole(answer: Answer) -> str:
         _format_list("Blocks", [_format_neighbour(one) for one in task.get("blocks", ())]),
         _format_list("Subtask of", [_format_neighbour(task["parent"])] if task.get("parent") else []),
         _format_list("Subtasks", [_format_neighbour(one) for one in task.get("children", ())]),
+        _format_list("Changes", [_format_change(one) for one in answer.value.get("changes", ())]),
         _format_list("Notes", notes),
         _format_list("Links", task.get("links", ())),
         _format_list("Linked from", task.get("linked_from", ())),
@@ -447,6 +450,11 @@ def format_whole(answer: Answer) -> str:
 
 def _format_list(title: str, lines: Sequence[str]) -> str:
     return "\n".join([f"{title}:", *(f"- {line}" for line in lines)]) if lines else ""
+
+
+def _format_change(change: Row) -> str:
+    done = describe_change(change["action"], change.get("fields", ()))
+    return f"{change['at']} version {change['version']} {done} by {change['by']}"
 
 
 def _format_neighbour(task: Row) -> str:

@@ -8,6 +8,7 @@ table    the clients: their files, keys and shapes of an entry, as one literal t
 places   the paths of those files on this machine, and which clients are installed
 entries  makes and reads entries: a command to start, or the address of a server
 changes  plans, shows and makes the change of one file; the rule for agents
+hooks    the hooks with which sessions begin: adds and removes ours
 merging  reads, sets and removes an entry in the text of a file
 jsonc    reads JSON with comments, and changes one member by its position
 toml     changes one table of a TOML document with tomlkit

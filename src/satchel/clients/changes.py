@@ -17,7 +17,7 @@ from satchel.clients.entries import Local, Remote, list_words, make_entry
 from satchel.clients.places import Machine, Scope
 from satchel.clients.table import Client
 
-_SATCHEL = r"(?:.*/)?satchel(?:\[[a-z,]+\])?(?:[=@<>~:].*)?"  # a command, a requirement or an image
+SATCHEL = r"(?:.*/)?satchel(?:\[[a-z,]+\])?(?:[=@<>~:].*)?"  # a command, a requirement or an image
 _NODE = ("npx", "npm", "pnpm", "bunx", "yarn")
 USER_MODE, PROJECT_MODE = 0o600, 0o644  # for a new file: a user's file may get secrets, a project's file is shared
 MAX_LINE = 300  # characters of a line in a diff
@@ -32,7 +32,7 @@ class Change(Struct, frozen=True, kw_only=True):
     diff: str = ""
     note: str = ""  # a warning about the file
     mode: int = USER_MODE
-    is_rule: bool = False  # remove a file that contains only the rule
+    is_removed_if_empty: bool = False  # remove a file that contained nothing but ours
 
     @property
     def is_needed(self) -> bool:
@@ -46,7 +46,7 @@ class Change(Struct, frozen=True, kw_only=True):
             UnusableFile: the file cannot be written, or has changed since it was read.
         """
         backup = files.replace(self.path, self.before, self.after, mode=self.mode)
-        if self.is_rule and not self.after and not os.path.islink(self.path):
+        if self.is_removed_if_empty and not self.after and not os.path.islink(self.path):
             with suppress(OSError):
                 os.unlink(self.path)
         return backup
@@ -115,7 +115,7 @@ def _starts_satchel(entry: Any) -> bool:
     words = [part for word in list_words(entry) for part in word.split()]
     if words and words[0].rpartition("/")[2] in _NODE:
         return False  # npm has another package of that name
-    places = [place for place, word in enumerate(words) if re.fullmatch(_SATCHEL, word)]
+    places = [place for place, word in enumerate(words) if re.fullmatch(SATCHEL, word)]
     return any(place == 0 or "/" not in words[place] or words[place + 1 : place + 2] == ["serve"] for place in places)
 
 
@@ -138,7 +138,7 @@ def plan_rule(path: str, *, is_wanted: bool) -> Change | None:
     if after == (before or ""):
         return None
     diff = make_diff(path, before, after)
-    return Change(path=path, before=before, after=after, diff=diff, mode=PROJECT_MODE, is_rule=True)
+    return Change(path=path, before=before, after=after, diff=diff, mode=PROJECT_MODE, is_removed_if_empty=True)
 
 
 def add_rule(text: str) -> str:

@@ -36,7 +36,7 @@ def find_line(text: str, position: int) -> tuple[int, int]:
 
 
 class Node(NamedTuple):
-    """A value and its position in the text; an object has members."""
+    """A value and its position in the text; an object has members, and so has a list, with numbers as keys."""
 
     start: int
     end: int
@@ -45,9 +45,9 @@ class Node(NamedTuple):
 
 
 class Member(NamedTuple):
-    """A member of an object; `comma` is the position of the comma after it, or -1."""
+    """A member of an object or a list; `comma` is the position of the comma after it, or -1."""
 
-    key: str
+    key: str | int
     start: int
     node: Node
     comma: int
@@ -143,14 +143,15 @@ class _Parser:
         return Node(start, position + 1, value, tuple(members))
 
     def _read_array(self, start: int, depth: int) -> Node:
-        items: list[Any] = []
+        items: list[Member] = []
         position = self.skip(start + 1)
         while not self._text.startswith("]", position):
             node = self.read(position, depth + 1)
-            items.append(node.value)
             after = self.skip(node.end)
-            position = self._next(after, after if self._text.startswith(",", after) else -1, "]")
-        return Node(start, position + 1, items)
+            comma = after if self._text.startswith(",", after) else -1
+            items.append(Member(len(items), position, node, comma))
+            position = self._next(after, comma, "]")
+        return Node(start, position + 1, [one.node.value for one in items], tuple(items))
 
     def _next(self, after: int, comma: int, end: str) -> int:
         """Return the position of the next member of an object or array, or of its end."""
@@ -196,20 +197,48 @@ def remove_member(text: str, path: Sequence[str]) -> str:
     Raises:
         WrongSyntax: the document cannot be read, or a value on the path is not an object or occurs twice.
     """
+    return remove_value(text, path)
+
+
+def remove_value(text: str, path: Sequence[str | int]) -> str:
+    """Remove a member of an object as `remove_member` does, or an entry of a list, whose key is its number."""
     parent = parse(text).root
     for key in path[:-1]:
-        member = None if parent is None else _find(text, _check_object(text, parent, f"what holds {key!r}"), key)
+        member = None if parent is None else _find(text, _check_holder(text, parent, key), key)
         if member is None:
             return text
         parent = member.node
-    if parent is None or _find(text, _check_object(text, parent, f"what holds {path[-1]!r}"), path[-1]) is None:
+    if parent is None or _find(text, _check_holder(text, parent, path[-1]), path[-1]) is None:
         return text
     position = next(number for number, member in enumerate(parent.members) if member.key == path[-1])
     if len(parent.members) == 1:
         inside = text[parent.start + 1 : parent.members[0].start] + text[_end(parent.members[0]) : parent.end - 1]
         if not inside.strip():  # nothing else, not even a comment
-            return text[: parent.start] + "{}" + text[parent.end :]
+            return text[: parent.start + 1] + text[parent.end - 1 :]
     return _remove(text, parent.members, position)
+
+
+def append_item(text: str, path: Sequence[str], value: Any) -> str:
+    """Append an entry to a list of a document; a missing list and missing objects on the path are made.
+
+    Raises:
+        WrongSyntax: the document cannot be read, or a value on the path has another type or occurs twice.
+    """
+    root = parse(text).root
+    parent: Node | None = root
+    for key in path:
+        member = None if parent is None else _find(text, _check_object(text, parent, f"what holds {key!r}"), key)
+        parent = None if member is None else member.node
+    if parent is None:
+        return set_member(text, path, [value])
+    if not isinstance(parent.value, list):
+        raise WrongSyntax(text, parent.start, f'"{path[-1]}" should be a list')
+    return _insert(text, parent, "", value, _Style(text, root))
+
+
+def _check_holder(text: str, node: Node, key: str | int) -> Node:
+    is_list = isinstance(key, int) and isinstance(node.value, list)
+    return node if is_list else _check_object(text, node, f"what holds {key!r}")
 
 
 def _check_object(text: str, node: Node, what: str) -> Node:
@@ -218,7 +247,7 @@ def _check_object(text: str, node: Node, what: str) -> Node:
     return node
 
 
-def _find(text: str, parent: Node, key: str) -> Member | None:
+def _find(text: str, parent: Node, key: str | int) -> Member | None:
     found = [member for member in parent.members if member.key == key]
     if len(found) > 1:
         line, _ = find_line(text, found[0].start)
@@ -267,35 +296,35 @@ class _Style:
 
 
 def _insert(text: str, parent: Node, key: str, value: Any, style: _Style) -> str:
-    """Add a member at the end of an object."""
-    name = json.dumps(key, ensure_ascii=False)
+    """Add a member at the end of an object, or an entry at the end of a list."""
+    name = "" if isinstance(parent.value, list) else f"{json.dumps(key, ensure_ascii=False)}: "
     if not parent.members:
         return _fill(text, parent, name, value, style)
     last = parent.members[-1]
     end = _end(last)
     comma = "," if last.comma < 0 else ""
     if not style.is_block(parent):
-        added = f" {name}: {style.write(value, '', is_flat=True)}"
+        added = f" {name}{style.write(value, '', is_flat=True)}"
         return text[:end] + comma + added + ("" if comma else ",") + text[end:]
     indent = style.indent_at(parent.members[0].start)
     # A comment on the line of the last member stays with it.
     rest = _REST_OF_LINE.match(text, end)
     assert rest is not None, "the pattern matches the empty text"
     place = rest.end() if text[rest.end() : rest.end() + 1] in ("\n", "\r") else end
-    added = f"{style.newline}{indent}{name}: {style.write(value, indent)}" + ("" if comma else ",")
+    added = f"{style.newline}{indent}{name}{style.write(value, indent)}" + ("" if comma else ",")
     return text[:end] + comma + text[end:place] + added + text[place:]
 
 
 def _fill(text: str, parent: Node, name: str, value: Any, style: _Style) -> str:
-    """Put the first member into an empty object, after the comments in it."""
+    """Put the first member into an empty object or list, after the comments in it."""
     inside = text[parent.start + 1 : parent.end - 1].rstrip(" \t\r\n")
     if style.is_compact:
         end_of_comment = style.newline if "//" in inside else ""
-        member = f"{name}: {style.write(value, '')}"
+        member = f"{name}{style.write(value, '')}"
         return text[: parent.start + 1] + inside + end_of_comment + member + text[parent.end - 1 :]
     own = style.indent_at(parent.start)
     indent = own + style.unit
-    member = f"{style.newline}{indent}{name}: {style.write(value, indent)}{style.newline}{own}"
+    member = f"{style.newline}{indent}{name}{style.write(value, indent)}{style.newline}{own}"
     return text[: parent.start + 1] + inside + member + text[parent.end - 1 :]
 
 

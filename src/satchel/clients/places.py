@@ -63,6 +63,14 @@ class Machine(Struct, frozen=True, kw_only=True):
             return next((path for path in paths if os.path.lexists(path)), paths[0] if paths else None)
         return self.choose(client.user_files.get(self.platform) or client.user_files.get("", ()))
 
+    def find_hooks(self, client: Client, scope: Scope) -> str | None:
+        """Return the path of a client's file with hooks; None if the client has no hooks."""
+        if client.hook is None:
+            return None
+        if scope == "user":
+            return self.choose(client.hook.user_file)
+        return os.path.join(self.folder, client.hook.project_file)
+
     def find_rule(self, client: Client, scope: Scope) -> str | None:
         """Return the path of the instructions for a client's agents; None if the client has none in this scope."""
         if scope == "user":

@@ -22,6 +22,17 @@ _BEARER: Shape = {"Authorization": TOKEN}
 _STDIO: Shape = {"command": COMMAND, "args": ARGUMENTS, "env": VARIABLES}
 
 
+class Hook(Struct, frozen=True, kw_only=True):
+    """How a client runs a command at the start of a session, and gives its output to the model."""
+
+    user_file: Paths
+    project_file: str  # relative to a project's folder
+    event: str  # the key in the object `hooks` of the file
+    entry: Shape
+    frame: Shape = {}  # other members that the file must have
+    answer: tuple[str, ...] = ()  # where JSON on stdout has the text; empty: stdout is the text
+
+
 class Client(Struct, frozen=True, kw_only=True):
     """A client: its files, the shape of an entry in them, and the signs that it is installed."""
 
@@ -40,8 +51,15 @@ class Client(Struct, frozen=True, kw_only=True):
     folders: Paths = ()  # or if one of these folders exists
     user_rule: Paths = ()  # the file with the user's instructions for agents
     project_rule: str = ""  # the same file in a project
+    hook: Hook | None = None  # None: its documentation has none that adds to a session
     next_step: str = "Restart it."
 
+
+# In a session of Claude Code and Codex, `compact` is the start after a compaction.
+_GROUP: Shape = {
+    "matcher": "startup|resume|clear|compact",
+    "hooks": [{"type": "command", "command": COMMAND, "timeout": 30}],
+}
 
 CLIENTS = (
     Client(
@@ -58,6 +76,12 @@ CLIENTS = (
         folders=("$CLAUDE_CONFIG_DIR", "~/.claude"),
         user_rule=("$CLAUDE_CONFIG_DIR/CLAUDE.md", "~/.claude/CLAUDE.md"),
         project_rule="CLAUDE.md",
+        hook=Hook(
+            user_file=("$CLAUDE_CONFIG_DIR/settings.json", "~/.claude/settings.json"),
+            project_file=".claude/settings.json",
+            event="SessionStart",
+            entry=_GROUP,
+        ),
         next_step="Start a new session; /mcp shows the connection.",
     ),
     Client(
@@ -83,6 +107,14 @@ CLIENTS = (
         commands=("cursor", "cursor-agent"),
         folders=("~/.cursor",),
         project_rule="AGENTS.md",
+        hook=Hook(
+            user_file=("~/.cursor/hooks.json",),
+            project_file=".cursor/hooks.json",
+            event="sessionStart",
+            entry={"command": COMMAND},
+            frame={"version": 1},
+            answer=("additional_context",),
+        ),
         next_step="Open Settings, Tools & MCP, and turn satchel on.",
     ),
     Client(
@@ -114,6 +146,12 @@ CLIENTS = (
         folders=("$CODEX_HOME", "~/.codex"),
         user_rule=("$CODEX_HOME/AGENTS.md", "~/.codex/AGENTS.md"),
         project_rule="AGENTS.md",
+        hook=Hook(
+            user_file=("$CODEX_HOME/hooks.json", "~/.codex/hooks.json"),
+            project_file=".codex/hooks.json",
+            event="SessionStart",
+            entry=_GROUP,
+        ),
         next_step="Start a new session; /mcp shows the connection.",
     ),
     Client(
@@ -131,6 +169,13 @@ CLIENTS = (
         folders=("$GEMINI_CLI_HOME/.gemini", "~/.gemini"),
         user_rule=("$GEMINI_CLI_HOME/.gemini/GEMINI.md", "~/.gemini/GEMINI.md"),
         project_rule="GEMINI.md",
+        hook=Hook(
+            user_file=("$GEMINI_CLI_HOME/.gemini/settings.json", "~/.gemini/settings.json"),
+            project_file=".gemini/settings.json",
+            event="SessionStart",
+            entry={"hooks": [{"name": "satchel", "type": "command", "command": COMMAND, "timeout": 30_000}]},
+            answer=("hookSpecificOutput", "additionalContext"),
+        ),
         next_step="Start a new session in a folder that you trust; /mcp shows the connection.",
     ),
     Client(
@@ -148,6 +193,14 @@ CLIENTS = (
         folders=("$COPILOT_HOME", "~/.copilot"),
         user_rule=("$COPILOT_HOME/copilot-instructions.md", "~/.copilot/copilot-instructions.md"),
         project_rule="AGENTS.md",
+        hook=Hook(
+            user_file=("$COPILOT_HOME/hooks/satchel.json", "~/.copilot/hooks/satchel.json"),
+            project_file=".github/hooks/satchel.json",
+            event="sessionStart",
+            entry={"type": "command", "bash": COMMAND, "timeoutSec": 30},
+            frame={"version": 1},
+            answer=("additionalContext",),
+        ),
         next_step="Start a new session; /mcp show lists it.",
     ),
     Client(

@@ -23,7 +23,7 @@ from satchel.exchange.formats.skills import is_part
 from satchel.exchange.sources import SourceFile
 from satchel.exchange.storing import BATCH, TaskLinks
 from satchel.model import Scope
-from satchel.services import documents, projects, prompts
+from satchel.services import documents, projects, prompts, rules
 from satchel.storage.database import Database, Tx
 
 OnClash = Literal["skip", "rename", "replace"]
@@ -101,8 +101,8 @@ def _finish(found: Found, format: Format, file: SourceFile) -> Found:
         return found
     if isinstance(found, TaskEntry):
         space = file.path if format.file or format.name == "satchel" else format.name
-        key = f"{space}\0{found.key}" if found.key else ""
-        found = replace(found, key=key, after=tuple(f"{space}\0{one}" for one in found.after))
+        key, parent = (f"{space}\0{one}" if one else "" for one in (found.key, found.parent))
+        found = replace(found, key=key, after=tuple(f"{space}\0{one}" for one in found.after), parent=parent)
     try:
         return cleaning.clean_entry(cleaning.drop_hidden_characters(found))
     except Unreadable as wrong:
@@ -358,6 +358,7 @@ class Placer:
                     projects.get_existing(tx, self._scope, project)
                 except NotFound:
                     if self._is_dry_run:
+                        rules.clean_new_name("project", project)
                         known.is_new = True
                     else:
                         projects.add(tx, project)

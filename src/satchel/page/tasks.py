@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from satchel import clock
 from satchel.errors import NotFound, SatchelError, WrongArgument
-from satchel.model import PRIORITIES, TaskFilter, TaskPatch, TaskPosition, TaskQuery, TaskStatus
+from satchel.model import PRIORITIES, TaskFilter, TaskPatch, TaskPosition, TaskQuery, TaskStatus, describe_change
 from satchel.page import words
 from satchel.page.visit import Answer, Redirect, Shown, Visit, link
-from satchel.services import history, links, projects, rules, task_lines, tasks
+from satchel.services import diffs, history, links, projects, rules, task_lines, tasks
 from satchel.storage.database import Tx
 
 FILTERS: dict[str, TaskFilter] = {
@@ -71,13 +71,15 @@ def show(visit: Visit) -> Answer:
         parents = tasks.list_some(tx, visit.scope, [task.parent] if task.parent else [])
         subtasks = tasks.list_subtasks(tx, visit.scope, task.number)
         notes, count = tasks.list_notes(tx, visit.scope, task.number, _NOTES)
-        _, revisions, _ = history.list_versions(tx, visit.scope, f"satchel://task/{task.number}", limit=_VERSIONS)
+        item, revisions, _ = history.list_versions(tx, visit.scope, f"satchel://task/{task.number}", limit=_VERSIONS)
+        fields = diffs.list_changed_fields(tx, item, revisions)
         to, back = links.of(tx, visit.scope, "task", task)
         names = projects.list_names(tx, visit.scope)
     values = {"task": task, "blockers": around, "blocks": blocks, "notes": notes, "note_count": count}
     values |= {"parents": parents, "subtasks": subtasks}
     more = {"revisions": revisions, "links": to, "referrers": back, "names": names, "priorities": PRIORITIES}
-    return Shown("task.html", values | more | {"error": ""})
+    changes = {"fields": fields, "describe": describe_change}
+    return Shown("task.html", values | more | changes | {"error": ""})
 
 
 def add(visit: Visit) -> Answer:

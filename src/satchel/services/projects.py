@@ -31,6 +31,8 @@ from satchel.storage import revisions, trash
 from satchel.storage import tasks as task_rows
 from satchel.storage.database import Database, Tx, Violation
 
+MOST_EVERYWHERE = 200  # projects in a list or a search of all projects
+
 Value = TypeVar("Value")
 Numbered = TypeVar("Numbered", bound=Prompt | PromptHeader | Document)
 
@@ -84,6 +86,7 @@ def current(tx: Tx, scope: Scope) -> Project:
     if not tx.writes:
         tx.absent_project = scope.project
         return Project(0, "", scope.project, tx.now, tx.now, 0)  # no row has this project number
+    rules.clean_new_name("project", scope.project)
     tx.made_project = scope.project
     return (
         _record_new(tx, scope.project)
@@ -181,6 +184,11 @@ def describe_why(scope: Scope, *, exists: bool) -> str:
     if exists:
         return scope.why
     return f"{scope.why}, {'made by the first write' if scope.project == scope.makes else 'which names no project'}"
+
+
+def list_everywhere(tx: Tx, scope: Scope) -> dict[int, str]:
+    """Return the names of the projects that a scope may enter, by number, newest first and up to a limit."""
+    return rows.newest(tx, scope.projects, MOST_EVERYWHERE)
 
 
 def list_names(tx: Tx, scope: Scope) -> list[str]:

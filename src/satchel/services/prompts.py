@@ -5,7 +5,7 @@ has no such prompt, and WrongArgument if a value breaks a rule.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 
@@ -264,6 +264,22 @@ def list_page(
     project = current(tx, scope).number
     numbers = rows.numbers(tx, project, wanted, limit + 1, after)
     return _summarize(tx, numbers[:limit], wanted.text), len(numbers) > limit
+
+
+def list_everywhere(
+    tx: Tx, where: Mapping[int, str], query: PromptQuery, *, limit: int, after: PromptPosition | None = None
+) -> tuple[tuple[PromptSummary, ...], bool]:
+    """Return what `list_page` returns for several projects, given by number with their names, in one order."""
+    wanted = rules.clean_query("prompt", query)
+    found = [number for project in where for number in rows.numbers(tx, project, wanted, limit + 1, after)]
+    homes = dict(rows.sort_newest(tx, found, limit + 1, by_use=query.by_use))
+    summaries = _summarize(tx, [*homes][:limit], wanted.text)
+    return tuple(replace(one, project=where[homes[one.number]]) for one in summaries), len(homes) > limit
+
+
+def list_tags_everywhere(tx: Tx, where: Mapping[int, str]) -> list[str]:
+    """Return the tags of the prompts of several projects."""
+    return rows.tags_of_projects(tx, [*where])
 
 
 def position_of(prompt: PromptSummary) -> PromptPosition:

@@ -1,7 +1,7 @@
 """Finds prompts, documents and tasks by words or by a literal text, best ones first."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from typing import Final
@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from satchel.errors import WrongArgument
 from satchel.model import PromptQuery, Scope, TaskFilter, TaskQuery, uri_of
-from satchel.services import layers, projects, rules, search_ranking, tasks
+from satchel.services import layers, projects, prompts, rules, search_ranking, tasks
 from satchel.services.search_ranking import Alternative, RankedItem, Term
 from satchel.storage import projects as project_rows
 from satchel.storage import search as rows
@@ -38,6 +38,9 @@ class SearchQuery(Struct, frozen=True, kw_only=True):
     text: str  # in double quotes: literal text
     kinds: Sequence[FoundKind] = KINDS
     has_project: bool = False  # the caller named the project, so only its tasks are searched
+    everywhere: Mapping[int, str] | None = (
+        None  # search in these projects, given by number, and all of the user's tasks
+    )
     limit: int = 10
     offset: int = 0
 
@@ -58,6 +61,7 @@ class Hit(Struct, frozen=True, kw_only=True):
     title: str
     status: str = "pending"  # for a task
     layer: str = ""  # the personal project, if the hit is from there
+    project: str = ""  # its project, in a search of all projects
     line: int | None = None  # the line with the best match
     text: str = ""
     expires: str | None = None  # a day
@@ -75,8 +79,7 @@ def search(tx: Tx, scope: Scope, query: SearchQuery, libraries: Sequence[Library
     literal = text[1:-1].strip() if len(text) > 1 and text[0] == text[-1] == '"' else None
     if not text or literal == "":
         raise WrongArgument("query", "minLength", limit=1, value=query.text)
-    upper, lower = projects.current(tx, scope).number, layers.find_personal(tx, scope)
-    where = _Layers(upper, None if lower is None else projects.current(tx, lower).number, scope.personal)
+    where = _find_layers(tx, scope, query)
     libraries = libraries if "prompt" in query.kinds else ()
     if literal is not None:
         return _search_literally(tx, scope, where, query, literal, libraries)
@@ -94,16 +97,26 @@ def search(tx: Tx, scope: Scope, query: SearchQuery, libraries: Sequence[Library
 
 
 class _Layers(Struct, frozen=True):
-    """The numbers of the project to search and of the personal one, which may be absent."""
+    """The numbers of the project to search and of the personal one, which may be absent; or of all projects."""
 
     upper: int
     lower: int | None
     name: str  # the name of the personal project
     spaces: frozenset[int] = frozenset()  # the spaces of the personal project in a search for words
+    everywhere: Mapping[int, str] | None = None  # the names of all projects, if all are searched
 
     @property
     def numbers(self) -> list[int]:
+        if self.everywhere is not None:
+            return [*self.everywhere]
         return [self.upper] if self.lower is None else [self.upper, self.lower]
+
+
+def _find_layers(tx: Tx, scope: Scope, query: SearchQuery) -> _Layers:
+    if query.everywhere is not None:
+        return _Layers(0, None, "", everywhere=query.everywhere)
+    upper, lower = projects.current(tx, scope).number, layers.find_personal(tx, scope)
+    return _Layers(upper, None if lower is None else projects.current(tx, lower).number, scope.personal)
 
 
 def _find_spaces(tx: Tx, scope: Scope, query: SearchQuery, where: _Layers) -> tuple[list[int], frozenset[int]]:
@@ -179,8 +192,13 @@ def _make_hits(
     statuses = {task.number: task.status for task in tasks.list_some(tx, scope, numbers)} if numbers else {}
     hits = []
     for kind, one in found:
+        project = (where.everywhere or {}).get(one.project or 0, "")
         reference = f"#{one.number}" if kind == "task" else uri_of(kind, one.name) if one.name in shared else one.name
-        line, text = find_line(one.text) or (None, _show_start(one.description or one.text))
+        if kind != "task" and project not in ("", scope.project):
+            reference = uri_of(kind, one.name, project)
+        line, text = (
+            find_line(one.text) or _show_note(one, find_line) or (None, _show_start(one.description or one.text))
+        )
         status = statuses.get(one.number, "pending") if kind == "task" else "pending"
         hits.append(
             Hit(
@@ -189,6 +207,7 @@ def _make_hits(
                 title=one.title,
                 status=status,
                 layer=one.layer,
+                project=project,
                 line=line,
                 text=text,
                 expires=one.expires,
@@ -196,6 +215,12 @@ def _make_hits(
             )
         )
     return hits
+
+
+def _show_note(found: FoundText, find_line: Callable[[str], tuple[int, str] | None]) -> tuple[None, str] | None:
+    """Return the matching line of the notes on a task; it has no number, because the text that calls read has none."""
+    line = find_line(found.notes) if found.notes else None
+    return (None, f"note: {line[1]}") if line else None
 
 
 # -- literal texts ----------------------------------------------------------------------------------------------
@@ -210,7 +235,10 @@ def _search_literally(
     found: list[tuple[FoundKind, FoundText]] = []
     if "prompt" in query.kinds:
         asked_prompts = PromptQuery(text=literal)
-        page, _ = layers.list_prompts(tx, scope, asked_prompts, limit=wanted, after=layers.Position())
+        if where.everywhere is None:
+            page, _ = layers.list_prompts(tx, scope, asked_prompts, limit=wanted, after=layers.Position())
+        else:
+            page, _ = prompts.list_everywhere(tx, where.everywhere, asked_prompts, limit=wanted)
         personal = {one.number for one in page if one.layer}
         found += [
             (kind, replace(one, layer=where.name) if one.number in personal else one)
@@ -225,7 +253,8 @@ def _search_literally(
         found += [("document", one) for one in _scan_layers(tx, where, folded, wanted - len(found))]
     if "task" in query.kinds and scope.user is not None and len(found) < wanted:
         for status in _STATUSES:
-            asked = TaskQuery(text=literal, filter=status, project=scope.project if query.has_project else None)
+            within = scope.project if query.has_project else None
+            asked = TaskQuery(text=literal, filter=status, project=within, reads_notes=True)
             if len(found) < wanted:
                 listed, _ = tasks.list_page(tx, scope, asked, limit=wanted - len(found))
                 found += _read_in_order(tx, scope, "task", [one.number for one in listed])

@@ -24,6 +24,7 @@ from msgspec.structs import replace
 from satchel import clock
 from satchel.errors import StoreFailed, StoreUnusable
 from satchel.files import create_file, sync
+from satchel.model import ALL_PROJECTS
 from satchel.storage import schema
 from satchel.storage.changes import EVERYTHING, encode
 from satchel.storage.database import Row, is_postgres, open_database
@@ -425,6 +426,11 @@ class Dump:
             row: list[Any] = decode(line)
             if len(row) != len(table.columns):
                 raise StoreUnusable(f"this dump has a row of {table.name} with {len(row)} values. {_UNCHANGED}.")
+            if table.name == "projects" and str(row[table.columns.index("name")]).lower() == ALL_PROJECTS:
+                raise StoreUnusable(
+                    "this dump has a project named all, which stands for all projects. Nothing was changed. Rename it "
+                    "in the store that the dump was made from, and make the dump again."
+                )
             for place in encoded:
                 if row[place] is not None:
                     row[place] = binascii.a2b_base64(row[place])

@@ -53,6 +53,19 @@ def names(tx: Tx, allowed: tuple[str, ...] | None = None) -> list[str]:
     return [name for (name,) in tx.all(sql, is_confined=allowed is not None, allowed=allowed or ())]
 
 
+def newest(tx: Tx, allowed: tuple[str, ...] | None, limit: int) -> dict[int, str]:
+    """Return the names of the newest projects, or of the newest allowed ones, by number."""
+    sql = """
+        select number, name from projects where deleted_at is null and (not :is_confined or name in :allowed)
+        order by number desc limit :limit
+    """
+    rows: list[tuple[int, str]] = [
+        (number, name)
+        for number, name in tx.all(sql, is_confined=allowed is not None, allowed=allowed or (), limit=limit)
+    ]
+    return dict(rows)
+
+
 def numbers(tx: Tx, allowed: tuple[str, ...] | None = None) -> list[int]:
     """List the numbers of all projects, or of the allowed ones, in order."""
     sql = """

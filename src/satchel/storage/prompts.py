@@ -284,6 +284,12 @@ def tag_counts(tx: Tx, project: int) -> list[TagCount]:
     return [TagCount(tag, prompts) for tag, prompts in tx.all(sql, project=project)]
 
 
+def tags_of_projects(tx: Tx, projects: Sequence[int]) -> list[str]:
+    """Return every tag in use in some projects, by name."""
+    sql = "select distinct tag from prompt_tags where project in :projects order by tag"
+    return [tag for (tag,) in tx.all(sql, projects=list(projects))]
+
+
 def tags_in_use(tx: Tx, project: int, tags: Sequence[str]) -> set[str]:
     """Return those of the given tags that any prompt of the project has."""
     sql = "select distinct tag from prompt_tags where project = :project and tag in :tags"
@@ -427,6 +433,13 @@ def numbers(tx: Tx, project: int, query: PromptQuery, limit: int, after: PromptP
     elif few is not None:
         sql = f"select number from prompts where {_AMONG_FEW} {_ORDER} limit :limit"
     return [number for (number,) in tx.all(sql, **values, few=few or [])]
+
+
+def sort_newest(tx: Tx, numbers: Sequence[int], limit: int, *, by_use: bool) -> list[tuple[int, int]]:
+    """Return the first of some prompts in the order of a list, each with the number of its project."""
+    order = _BY_USE if by_use else f"{_ORDER} limit :limit"
+    sql = f"select number, project from prompts where number in :numbers {order}"
+    return [(number, project) for number, project in tx.all(sql, numbers=list(numbers), limit=limit)]
 
 
 def numbers_and_total(tx: Tx, project: int, query: PromptQuery, *, limit: int, offset: int) -> tuple[list[int], int]:

@@ -1,6 +1,6 @@
 """The parts of answers that several tools share: their form, pages of lists, calls with many entries, and retries."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from msgspec import UNSET, UnsetType
@@ -11,7 +11,7 @@ from satchel.contracts.contract import Body, Context, Reply
 from satchel.contracts.satchel.errors import name_place
 from satchel.contracts.satchel.tools import DocumentAnswer, Hit, PromptAnswer
 from satchel.errors import WrongArgument
-from satchel.model import DEFAULT_PROJECT, Item, Scope, uri_of
+from satchel.model import ALL_PROJECTS, DEFAULT_PROJECT, Item, Scope, uri_of
 from satchel.protocol import ProtocolError
 from satchel.protocol.codec import decode, encode
 from satchel.protocol.cursors import NUMBER
@@ -147,16 +147,20 @@ _FORMS = {
     "q": f"(q) {_MOMENT} {NUMBER}",
     "u": f"(u) {_MOMENT} {NUMBER} ([0-9]{{1,15}})",  # the same by use, most used first
     "w": f"(w) {_MOMENT} {NUMBER} ([0-9]{{1,15}})",
+    "g": f"(g) {_MOMENT} {NUMBER}",  # prompts of all projects, by time and by use
+    "x": f"(x) {_MOMENT} {NUMBER} ([0-9]{{1,15}})",
     "l": r"(l) ([\w:.-]+)",
     "r": f"(r) {NUMBER}",  # documents of a project, of the personal one
     "y": f"(y) {NUMBER}",
+    "b": f"(b) {NUMBER}",  # documents of all projects
     "o": f"(o) {_TASK}",  # open tasks, closed ones, all
     "d": f"(d) {_TASK}",
     "a": f"(a) {_TASK}",
     "h": f"(h) {NUMBER}",  # changes, versions of an item, the newest change
-    "v": f"(v) {NUMBER}",
+    "v": f"(v) {NUMBER} {NUMBER}",
     "s": f"(s) {NUMBER}",
-    "f": f"(f) {NUMBER}",  # hits, by the number of hits before, because their order has no key
+    "f": f"(f) {NUMBER}",  # hits, by the number of hits before, because their order has no key; hits in all projects
+    "e": f"(e) {NUMBER}",
 }
 
 
@@ -241,6 +245,20 @@ def answer_once(
 
 
 # -- the project of a call -----------------------------------------------------------------------------------------
+
+
+Everywhere = Mapping[int, str] | None  # the names of all projects by number, or None for one project
+
+
+def list_everywhere(context: Context, project: str | UnsetType) -> Everywhere:
+    """Return all projects that the caller may enter, if a call asks for all of them."""
+    return projects.list_everywhere(context.tx, context.scope) if project == ALL_PROJECTS else None
+
+
+def describe_everywhere(where: Everywhere) -> list[str]:
+    """Return a note if there may be more projects than a list of all of them covers."""
+    most = projects.MOST_EVERYWHERE
+    return [f"Only the {most} newest projects are included: name another one."] if len(where or ()) == most else []
 
 
 def follow(context: Context, reference: str) -> tuple[Context, str]:

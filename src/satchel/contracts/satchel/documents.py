@@ -14,7 +14,7 @@ from satchel.contracts.satchel.tools import DocumentAnswer
 from satchel.errors import WrongArgument
 from satchel.model import Document, DocumentDraft, DocumentPatch, uri_of
 from satchel.protocol import cursors
-from satchel.services import documents, layers, links
+from satchel.services import documents, layers, links, lookup
 from satchel.services.rules import check_shown
 
 
@@ -34,24 +34,36 @@ def add_resource(context: Context, args: tools.AddResource) -> Body:
 
 
 def list_resources(context: Context, args: tools.ListResources) -> Body:
-    last = decode_cursor(args.cursor, "r", "y")
-    after = layers.Position(int(last[1]), last[0] == "y") if last else layers.Position()
-    found, has_more = layers.list_documents(context.tx, context.scope, args.query or "", limit=args.limit, after=after)
-    rows = [make_row(one) for one in found]
+    where = answers.list_everywhere(context, args.project)
+    last = decode_cursor(args.cursor, *(("r", "y") if where is None else ("b",)))
+    number = int(last[1]) if last else None
+    if where is None:
+        after = layers.Position(number, is_personal=last is not None and last[0] == "y")
+        found, has_more = layers.list_documents(
+            context.tx, context.scope, args.query or "", limit=args.limit, after=after
+        )
+    else:
+        found, has_more = documents.list_everywhere(
+            context.tx, where, args.query or "", limit=args.limit, after=number or 0
+        )
+    rows = [make_row(one, (where or {}).get(one.project, "")) for one in found]
     rows, found, has_more = answers.fit_page(rows, found, has_more=has_more)
+    name = "b" if where is not None else "y" if has_more and found[-1].layer else "r"
     return answers.reply_page(
         context,
         "documents",
         [format_row(row) for row in rows],
-        where=context.scope.project,
-        next_cursor=cursors.encode_cursor("y" if found[-1].layer else "r", found[-1].number) if has_more else None,
+        where=context.scope.project if where is None else None,
+        next_cursor=cursors.encode_cursor(name, found[-1].number) if has_more else None,
         is_narrowed=bool(args.query),
         is_continued=last is not None,
+        notes=answers.describe_everywhere(where) if last is None else (),
         resources=rows,
     )
 
 
 def read_resource(context: Context, args: tools.ReadResource) -> Body:
+    named = args.project or lookup.split_project(args.resource)[0]
     context, reference = answers.follow(context, args.resource)
     page = read_page(context, reference.strip())
     if page is not None:
@@ -64,7 +76,8 @@ def read_resource(context: Context, args: tools.ReadResource) -> Body:
     assert document.content is not None, "it was read whole"
     read = _read_part(document.content, document.mime_type, args)
     answer = _describe(context, document, read)
-    link = texts.make_link(document.uri, document.name, document.mime_type, document.size)
+    uri = uri_of("document", document.name, document.layer or context.scope.project) if named else document.uri
+    link = texts.make_link(uri, document.name, document.mime_type, document.size)
     return texts.reply_text(context, read, _format_facts(answer, read), link, resource=answer)
 
 
@@ -123,11 +136,12 @@ def _read_part(text: str, mime_type: str, args: tools.ReadResource) -> Reading:
     return texts.read_part(text, args.lines, args.heading, is_whole=args.whole is True, has_headings=has_headings)
 
 
-def make_row(document: Document, *, is_echo: bool = False) -> DocumentAnswer:
-    """Return the row that describes a document in a list or an echo of a change."""
+def make_row(document: Document, project: str = "", *, is_echo: bool = False) -> DocumentAnswer:
+    """Return the row that describes a document in a list or an echo of a change; `project` is for lists of all."""
     return DocumentAnswer(
         name=document.name,
         layer=document.layer,
+        project=project,
         size=document.size,
         version=document.version if is_echo else 0,
         uri=_other_uri(document),
@@ -145,7 +159,7 @@ def format_row(row: DocumentAnswer) -> str:
     facts += answers.describe_age(row, tells_future=bool(row.version))
     facts.append(f"from {row.layer}" if row.layer else None)
     about = f": {row.description}" if row.description else ""
-    return f"- {row.name} ({', '.join(filter(None, facts))}){about}"
+    return f"- {row.name} ({', '.join(filter(None, facts))}){f' @{row.project}' if row.project else ''}{about}"
 
 
 def _reply_binary(context: Context, document: Document) -> Reply:

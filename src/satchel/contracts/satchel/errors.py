@@ -8,6 +8,7 @@ from satchel import errors
 from satchel.contracts.content import format_minute, join_lines, without_nulls
 from satchel.contracts.contract import Body, Reply, find_row
 from satchel.contracts.schema import UNSTORABLE
+from satchel.model import ALL_PROJECTS
 from satchel.protocol import INTERNAL_ERROR, INVALID_PARAMS, ProtocolError, invalid_params
 from satchel.services.rules import MAX_TEMPLATE_BYTES
 from satchel.services.wording import SENTENCES, Voice
@@ -112,6 +113,11 @@ def explain_missing_version(missing: errors.VersionMissing) -> Body:
     kept = ", ".join(map(str, missing.kept))
     hint = f"Versions that are kept: {kept}." if kept else "No version of it is kept."
     return error("not_found", _sentence(missing), hint, versions=list(missing.kept))
+
+
+def explain_unknown_author(unknown: errors.UnknownAuthor) -> Body:
+    hint = f"Authors of changes here: {'; '.join(unknown.authors)}." if unknown.authors else "Leave by out."
+    return error("not_found", _sentence(unknown), hint, argument="by", near=list(unknown.authors) or None)
 
 
 def explain_missing_label(missing: errors.LabelMissing) -> Body:
@@ -225,6 +231,7 @@ FAILURES: dict[type[Exception], Callable[[Any], Body]] = {
         argument="key",
     ),
     errors.VersionMissing: explain_missing_version,
+    errors.UnknownAuthor: explain_unknown_author,
     errors.LabelMissing: explain_missing_label,
     WrongValue: lambda wrong: error(
         "invalid_argument",
@@ -295,7 +302,8 @@ def _who_names(missing: errors.NotFound) -> str:
     """Return a note about the user's file that names the missing project; empty if there is no such file."""
     if missing.kind != "project" or not missing.scope.is_named_by_file:
         return ""
-    return f", but {missing.scope.why} names it: correct that file, or make the project"
+    remedy = "name one project there" if missing.key == ALL_PROJECTS else "correct that file, or make the project"
+    return f", but {missing.scope.why} names it: {remedy}"
 
 
 def _describe_ambiguity(ambiguous: errors.AmbiguousItem) -> str:
@@ -421,9 +429,15 @@ _ENTRIES = {  # examples of an object, or of an entry of these lists
 _OTHER_HINT = "See the tool's input schema."
 # Sentences for values whose form in tools differs from the form that people use.
 _OWN_SENTENCES = {
-    ("since", "format"): "since must be a time like 2026-11-17 or 2026-11-17T12:30, or an age like 2h or 3d",
+    ("since", "format"): (
+        "since must be an age like 2h or 3d, a time like 2026-11-17 or 2026-11-17T12:30, or the since of an answer"
+    ),
+    ("until", "format"): "until must be an age like 2h or 3d, or a time like 2026-11-17 or 2026-11-17T12:30",
     ("due", "format"): "due must be a day like 2026-11-30",
     ("expires", "format"): "expires must be a day like 2026-11-30",
+    ("project", "everywhere"): (
+        "project {value} stands for every project, which only search, list_prompts, list_resources and list_tasks take"
+    ),
     ("heading", "not"): "Give heading or {value}, not both",
     ("arguments", "not"): "Give arguments or {value}, not both",
     ("item", "contentEncoding"): "{value} is not text",
@@ -444,7 +458,8 @@ _ARGUMENT_HINTS = {  # by field and rule
     ("", "signs"): "Write +x to add, -x to remove; entries without signs replace all.",
     ("", "uniqueItems"): "Name each once.",
     ("cursor", "format"): "Leave it out to get the first page.",
-    ("since", "format"): "Leave it out to get all changes.",
+    ("since", "format"): "For example 2h.",
+    ("until", "format"): "For example 2h.",
     ("due", "format"): "Leave it out if the task has no due day.",
     ("due", "filter"): "A week is today and the 6 days after it; <2026-12-01 is every day before that one.",
     ("expires", "format"): "An empty text removes the day.",
@@ -452,6 +467,8 @@ _ARGUMENT_HINTS = {  # by field and rule
     ("uri", "reserved"): "Leave it out to use satchel://resource/NAME.",
     ("", "hidden"): "Remove the character.",
     ("", "reserved"): "Choose another name.",
+    ("name", "everywhere"): "Choose another name.",
+    ("project", "everywhere"): "Name one project, or leave project out to use the current one.",
     ("uri", "format"): "Leave it out to use satchel://resource/NAME.",
     ("mime_type", "format"): "Leave it out to use the type that the name implies.",
     ("content", "include"): "Add what it includes first, or give arguments: [] to keep it as plain text.",

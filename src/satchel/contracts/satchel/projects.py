@@ -13,7 +13,7 @@ from satchel.contracts.content import format_count, format_minute, join_lines
 from satchel.contracts.contract import Body, Context
 from satchel.contracts.satchel import answers
 from satchel.contracts.satchel.answers import may_read
-from satchel.contracts.satchel.history import name_author, read_since
+from satchel.contracts.satchel.history import read_since
 from satchel.contracts.satchel.task_answers import format_task, make_row, tells_taken
 from satchel.contracts.satchel.tools import AddProject, CatchUp, ListProjects, Remember
 from satchel.model import (
@@ -27,8 +27,8 @@ from satchel.model import (
     TaskQuery,
     Version,
 )
-from satchel.services import documents, history, layers, projects, tasks
-from satchel.services.history import Burst, Completion
+from satchel.services import documents, history, layers, projects, prompts, tasks
+from satchel.services.history import Burst, Completion, name_author
 from satchel.services.rules import read_due
 
 _MOST_COMPLETED = 10
@@ -41,6 +41,7 @@ _MOST_MEMORIES = 10  # lines of one project
 _ROOM_OF_MEMORY = 1000  # characters for these lines
 _LONGEST_MEMORY = 200
 _MOST_READY = 5
+_MOST_OUTDATED = 10
 _MOST_CLAIMED = 10
 _MOST_REVIEWED = 5
 _MOST_EXPIRED = 5
@@ -104,6 +105,7 @@ def catch_up(context: Context, args: CatchUp) -> Body:
     if may_read(context, "task"):
         parts += [_tell_claims(context), _tell_expired(context, query), _tell_review(context)]
         parts += [_tell_due(context), _tell_ready(context)]
+    parts.append(_tell_outdated(context, query))
     members: dict[str, Any] = {}
     lines: list[str] = []
     for part, more in parts:
@@ -315,6 +317,20 @@ def _tell_ready(context: Context) -> Part:
         members["ready_elsewhere"] = elsewhere
         lines.append(f"Ready outside this project: {elsewhere}")
     return members, lines
+
+
+def _tell_outdated(context: Context, query: ChangeQuery) -> Part:
+    """List the prompts and documents that expired in the period, the last ones first."""
+    since = history.find_time(context.tx, query)[:10]
+    lists = (("prompt", prompts.list_expired), ("document", documents.list_expired))
+    found = [
+        (day, f"{kind} {name} on {day}")
+        for kind, find in lists
+        if may_read(context, kind)
+        for day, name in find(context.tx, context.scope, since, _MOST_OUTDATED)
+    ]
+    rows = [row for _, row in sorted(found, reverse=True)][:_MOST_OUTDATED]
+    return ({"expired": rows}, ["Expired:", *(f"- {row}" for row in rows)]) if rows else ({}, [])
 
 
 def _count(context: Context, held: ProjectCounts, open_tasks: int, changes: int) -> dict[str, int]:

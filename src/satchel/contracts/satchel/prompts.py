@@ -28,24 +28,26 @@ from satchel.contracts.satchel.templates import (
 from satchel.contracts.satchel.texts import Reading
 from satchel.contracts.satchel.tools import PromptRow, VersionLabel, WholePrompt
 from satchel.errors import WrongArgument
-from satchel.model import Argument, Prompt, PromptDraft, PromptPatch, PromptPosition, PromptQuery, PromptSummary
+from satchel.model import Argument, Prompt, PromptDraft, PromptPatch, PromptPosition, PromptQuery, PromptSummary, uri_of
 from satchel.protocol.cursors import encode_cursor
 from satchel.services import layers, links, projects, prompts, rules, templates
 from satchel.services.prompts import make_name
 
 
 def list_prompts(context: Context, args: tools.ListPrompts) -> Body:
-    own, personal = ("u", "w") if args.sort == "used" else ("p", "q")
-    last = decode_cursor(args.cursor, own, personal, "l")
+    own, personal, everywhere = ("u", "w", "x") if args.sort == "used" else ("p", "q", "g")
+    where = answers.list_everywhere(context, args.project)
+    last = decode_cursor(args.cursor, *((own, personal) if where is None else (everywhere,)), "l")
     query, tags = args.query or None, read_tags(args.tags)
-    found, has_more = _list_stored(context, args, tags, last)
+    found, has_more = _list_stored(context, args, tags, last, where)
     items = [make_row(prompt) for prompt in found]
     items, found, has_more = answers.fit_page(items, found, has_more=has_more)
     next_cursor = None
     if found:
         at = prompts.position_of(found[-1])
         uses = [at.uses] if args.sort == "used" else []
-        next_cursor = encode_cursor(personal if found[-1].layer else own, at.moment, at.number, *uses)
+        name = everywhere if where is not None else personal if found[-1].layer else own
+        next_cursor = encode_cursor(name, at.moment, at.number, *uses)
     if not has_more and not tags:  # libraries come after stored prompts; their prompts have no tags
         rest = _list_libraries(context, query, behind=last[1] if last and last[0] == "l" else "")
         taken = rest[: args.limit - len(items)]
@@ -57,11 +59,11 @@ def list_prompts(context: Context, args: tools.ListPrompts) -> Body:
         context,
         "prompts",
         [format_row(item) for item in items],
-        where=context.scope.project,
+        where=context.scope.project if where is None else None,
         next_cursor=next_cursor if has_more else None,
         is_narrowed=bool(query or tags),
         is_continued=last is not None,
-        notes=_describe_missing_tags(context, tags, found) if last is None else (),
+        notes=_describe_list(context, tags, found, where) if last is None else (),
         prompts=items,
     )
 
@@ -71,16 +73,19 @@ def get_prompt(context: Context, args: tools.GetPrompt) -> Body:
         if args.lines or args.heading:
             raise WrongArgument("arguments", "not", value="lines" if args.lines else "heading")
         return _render(context, args.prompt, args.arguments)
-    context, reference = answers.follow(context, args.prompt)
-    with context.read() as opened:
+    there, reference = answers.follow(context, args.prompt)
+    with there.read() as opened:
         found = find_prompt(opened, reference)
         content = read_template(opened, found)
         read = texts.read_part(content, args.lines, args.heading, is_whole=args.whole is True)
         answer = _describe(opened, found, read)
         name = f"{found.name}@{answer.label}" if answer.label else found.name
-        link = texts.make_link(quote_prompt_uri(name), name, MARKDOWN, len(content.encode()))
+        uri = quote_prompt_uri(name)
+        if isinstance(found, Prompt) and (args.project or there is not context):
+            uri = uri_of("prompt", name, found.layer or opened.scope.project)
+        link = texts.make_link(uri, name, MARKDOWN, len(content.encode()))
         reply = texts.reply_text(opened, read, _format_facts(answer, read), link, prompt=answer)
-    record_use(context, found)
+    record_use(there, found)
     return reply
 
 
@@ -105,27 +110,40 @@ def _render(context: Context, reference: str, given: dict[str, str]) -> Body:
     return answers.make_reply(context, text, notes=notes, name=found.name, **more, text=text)
 
 
-def _describe_missing_tags(context: Context, tags: Sequence[str], found: Sequence[PromptSummary]) -> list[str]:
+def _describe_list(
+    context: Context, tags: Sequence[str], found: Sequence[PromptSummary], where: answers.Everywhere
+) -> list[str]:
+    """Return notes on tags that no prompt has, and on projects that were left out."""
+    notes = answers.describe_everywhere(where)
     seen = {tag for prompt in found for tag in prompt.tags}
     if all(rules.fold_tag(tag) in seen for tag in tags):
-        return []
-    known = [tag.name for tag in layers.list_tags(context.tx, context.scope)]
+        return notes
+    if where is not None:
+        known = prompts.list_tags_everywhere(context.tx, where)
+    else:
+        known = [tag.name for tag in layers.list_tags(context.tx, context.scope)]
     from satchel.contracts.satchel import guesses  # needed only after such a mistake
 
-    return guesses.describe_tags([tag for tag in tags if rules.fold_tag(tag) not in known], "prompt", known)
+    return notes + guesses.describe_tags([tag for tag in tags if rules.fold_tag(tag) not in known], "prompt", known)
 
 
 def _list_stored(
-    context: Context, args: tools.ListPrompts, tags: Sequence[str], last: tuple[str, ...] | None
+    context: Context,
+    args: tools.ListPrompts,
+    tags: Sequence[str],
+    last: tuple[str, ...] | None,
+    where: answers.Everywhere,
 ) -> tuple[tuple[PromptSummary, ...], bool]:
     if last and last[0] == "l":  # the page begins after all stored prompts, but the project must exist
-        projects.current(context.tx, context.scope)
+        if where is None:
+            projects.current(context.tx, context.scope)
         return (), False
     by_use = args.sort == "used"
     query = PromptQuery(text=args.query or "", tags=tags, needs_all_tags=args.match == "all", by_use=by_use)
-    after = layers.Position()
-    if last:
-        after = layers.Position(PromptPosition(last[1], *map(int, last[2:])), last[0] in ("q", "w"))
+    at = PromptPosition(last[1], *map(int, last[2:])) if last else None
+    if where is not None:
+        return prompts.list_everywhere(context.tx, where, query, limit=args.limit, after=at)
+    after = layers.Position(at, is_personal=last is not None and last[0] in ("q", "w"))
     return layers.list_prompts(context.tx, context.scope, query, limit=args.limit, after=after)
 
 
@@ -275,6 +293,7 @@ def make_row(prompt: Prompt | PromptSummary, *, is_echo: bool = False) -> Prompt
         arguments=_name_arguments(prompt.arguments),
         expires=prompt.expires,
         replaced_by=prompt.replaced_by,
+        project=prompt.project if isinstance(prompt, PromptSummary) else "",
         **({} if is_echo else _describe_uses(prompt)),
     )
 
@@ -289,6 +308,7 @@ def format_row(row: PromptRow) -> str:
         f"version {row.version}" if row.version else "",
         f"labels {_format_labels(row.labels)}" if row.labels else "",
         f"from {row.layer}" if row.layer else "",
+        f"@{row.project}" if row.project else "",
         f"used {format_count(row.uses, 'time')}" if row.uses else "",
         ", ".join(answers.describe_age(row, tells_future=row.version is not None)),
     )

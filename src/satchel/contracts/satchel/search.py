@@ -16,14 +16,17 @@ from satchel.storage.search import KINDS, FoundKind
 
 
 def search(context: Context, args: Search) -> Body:
-    context = context.within(args.project)
-    last = decode_cursor(args.cursor, "f")
+    where = answers.list_everywhere(context, args.project)
+    context = context.within(args.project if where is None else "")
+    name = "f" if where is None else "e"
+    last = decode_cursor(args.cursor, name)
     offset = int(last[1]) if last else 0
     scope = context.scope
     query = SearchQuery(
         text=args.query,
         kinds=_choose_kinds(context, args),
-        has_project=bool(args.project),
+        has_project=bool(args.project) and where is None,
+        everywhere=where,
         limit=args.limit,
         offset=offset,
     )
@@ -40,10 +43,11 @@ def search(context: Context, args: Search) -> Body:
         "hits",
         [_format_hit(hit) for hit in rows],
         advice=f"Nearest titles and tags: {', '.join(near)}." if near else "",
-        where=scope.project,
-        next_cursor=encode_cursor("f", offset + args.limit) if has_more else None,
+        where=scope.project if where is None else None,
+        next_cursor=encode_cursor(name, offset + args.limit) if has_more else None,
         is_narrowed=True,
         is_continued=offset > 0,
+        notes=answers.describe_everywhere(where) if not offset else (),
         hits=rows,
         **({"near": near} if near else {}),
     )
@@ -63,6 +67,7 @@ def _format_hit(hit: Hit) -> str:
     title = "" if hit.title == hit.reference else f": {join_lines(hit.title)}"
     mark = f" [{MARKS[hit.status]}]" if MARKS[hit.status] else ""
     first = f"- {hit.kind} {hit.reference}{mark}{title}{f' from {hit.layer}' if hit.layer else ''}"
+    first += f" @{hit.project}" if hit.project else ""
     age = answers.describe_age(hit)
     first += f" ({', '.join(age)})" if age else ""
     text = join_lines(hit.text)

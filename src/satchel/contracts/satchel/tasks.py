@@ -12,10 +12,22 @@ from satchel.contracts.contract import Body, Context, Reply
 from satchel.contracts.satchel import answers, task_answers, tools
 from satchel.contracts.satchel.answers import answer_once, decode_cursor, read_tags
 from satchel.contracts.satchel.errors import name_target
+from satchel.contracts.satchel.history import read_since
 from satchel.errors import EntryRefused, Forbidden, NotFound, Reason, WrongArgument
-from satchel.model import BlockerChange, ListChange, Task, TaskDraft, TaskFilter, TaskPatch, TaskPosition, TaskQuery
+from satchel.model import (
+    ALL_PROJECTS,
+    BlockerChange,
+    ChangeQuery,
+    ListChange,
+    Task,
+    TaskDraft,
+    TaskFilter,
+    TaskPatch,
+    TaskPosition,
+    TaskQuery,
+)
 from satchel.protocol.cursors import encode_cursor
-from satchel.services import lookup, rules, task_lines, tasks
+from satchel.services import history, lookup, rules, task_lines, tasks
 
 LISTS: dict[TaskFilter, str] = {
     "ready": "o",
@@ -34,14 +46,15 @@ _NAMES = {"all": "tasks", "review": "tasks in review"}
 def list_tasks(context: Context, args: tools.ListTasks) -> Body:
     status: TaskFilter = args.status or ("pending" if args.due else "ready")
     last = decode_cursor(args.cursor, LISTS[status])
-    here = args.project or context.scope.project
+    named = None if args.project == ALL_PROJECTS else args.project or None
+    here = named or context.scope.project
     due_from, due_before = rules.read_due(args.due, context.tx.now[:10]) if args.due else ("", "")
     query = TaskQuery(
         filter=status,
         due_from=due_from,
         due_before=due_before,
         priority=args.priority or None,
-        project=args.project or None,
+        project=named,
         text=args.query or "",
         tags=read_tags(args.tags),
         needs_all_tags=args.match == "all",
@@ -49,13 +62,14 @@ def list_tasks(context: Context, args: tools.ListTasks) -> Body:
     )
     after = TaskPosition(last[1], int(last[2]), int(last[3]), last[4] or None) if last else None
     found, has_more = tasks.list_page(context.tx, context.scope, query, limit=args.limit, after=after)
-    rows = [task_answers.make_row(task, here) for task in found]
+    known = "" if args.project == ALL_PROJECTS else here  # of all projects, each row says its own
+    rows = [task_answers.make_row(task, known) for task in found]
     rows, found, has_more = answers.fit_page(rows, found, has_more=has_more)
     next_cursor = None
     if has_more:
         at = tasks.position_of(status, found[-1])
         next_cursor = encode_cursor(LISTS[status], at.moment, at.number, at.priority, at.due or "")
-    lines = [task_answers.format_task(task, here) for task in found]
+    lines = [task_answers.format_task(task, known) for task in found]
     members: dict[str, Any] = {"project": here, "tasks": rows}
     if status == "ready" and last is None and (held := tasks.count_held(context.tx, context.scope, query)):
         members["held"] = held
@@ -64,7 +78,7 @@ def list_tasks(context: Context, args: tools.ListTasks) -> Body:
         context,
         _name_tasks(status, args),
         lines,
-        where=args.project or None,
+        where=named,
         next_cursor=next_cursor,
         is_narrowed=bool(args.query or args.tags),
         is_continued=last is not None,
@@ -104,8 +118,15 @@ def get_task(context: Context, args: tools.GetTask) -> Body:
     with _name_project(context, args.project):
         task = tasks.find(context.tx, context.scope, args.task, args.project or None)
     here = task.project or context.scope.project
-    text, whole = task_answers.show_whole(context, task, here)
-    return answers.reply(context, text, project=here, task=whole)
+    if args.since is UNSET:
+        text, whole = task_answers.show_whole(context, task, here)
+        members: dict[str, Any] = {"task": whole}
+    else:
+        after, since = read_since(context, args.since)
+        text, members = task_answers.show_news(context, task, here, ChangeQuery(since=since, after=after))
+    members["since"] = encode_cursor("s", history.find_last_change(context.tx, context.scope, task.number))
+    text += f"\n\nLater changes: since {members['since']}"
+    return answers.reply(context, text, project=here, **members)
 
 
 # -- changes ----------------------------------------------------------------------------------------------------
@@ -168,7 +189,7 @@ def update_task(context: Context, args: tools.UpdateTask) -> Body:
     version, fence, holder = args.expected_version or None, args.fence or None, task_answers.find_protector(context)
     with name_target():
         after = tasks.update(context.tx, context.scope, before, patch, version, fence, holder=holder)
-    _add_note(context, before, args.note)
+    _add_note(context, after, args.note)
     is_changed = after.version != before.version or args.note is not UNSET
     notes = task_answers.describe_holder(context, before) if is_changed and not fence else []
     notes += task_answers.describe_move(before, after)
@@ -185,7 +206,7 @@ def complete_task(context: Context, args: tools.CompleteTask) -> Body:
     status = tasks.choose_status(context.tx, before, "completed")
     was_completed = before.status == status
     after = tasks.update(context.tx, context.scope, before, TaskPatch(status=status), fence=fence, holder=holder)
-    _add_note(context, before, args.note)
+    _add_note(context, after, args.note)
     if was_completed:
         if status == "review":
             return _reply("Already in review:", context, after, notes=task_answers.describe_closing(context, after))

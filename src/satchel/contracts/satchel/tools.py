@@ -14,7 +14,8 @@ from satchel import model
 from satchel.contracts.contract import Body, Context, Tool, Transaction
 from satchel.contracts.satchel.app import describe_ui
 from satchel.contracts.schema import Schema, answer_schema, hidden
-from satchel.model import MAX_CONTENT_BYTES, PRIORITIES, STATUSES, TaskFilter, TaskStatus
+from satchel.errors import WrongArgument
+from satchel.model import ALL_PROJECTS, MAX_CONTENT_BYTES, PRIORITIES, STATUSES, TaskFilter, TaskStatus
 from satchel.services.rules import MAX_CLAIM_MINUTES, MAX_NAME, MAX_TITLE
 
 # -- arguments of several tools -----------------------------------------------------------------------------------
@@ -100,6 +101,7 @@ class PromptAnswer(Struct, omit_defaults=True, kw_only=True):
 class PromptRow(PromptAnswer, kw_only=True):
     """A prompt in a list or an echo of a change."""
 
+    project: str = ""  # in a list of all projects
     arguments: tuple[str, ...] = ()  # the names of the arguments
 
 
@@ -124,6 +126,7 @@ class DocumentAnswer(Struct, omit_defaults=True, kw_only=True):
 
     name: str
     layer: str = field(default="", name="from")  # the personal project
+    project: str = ""  # in a list of all projects
     size: int | None = None
     version: int = 0  # not in lists
     uri: str | None = None  # omitted if derived from the name; in lists and echoes, the type too
@@ -218,6 +221,7 @@ class Hit(Struct, omit_defaults=True):
     line: int | None = None
     text: str = ""
     layer: str = field(default="", name="from")  # the personal project
+    project: str = ""  # in a search of all projects
     expires: str | None = None  # only if it is expired
     replaced_by: str | None = None
 
@@ -260,8 +264,9 @@ COUNTED = object_of(
     **dict.fromkeys(("prompts", "documents", "open_tasks", "changes"), INTEGER),
 )
 VERSION = {"version": INTEGER, **dict.fromkeys(("at", "action", "by"), STRING)}
-LABELLED = object_of(*VERSION, **VERSION, labels=STRINGS)
-CHANGE = object_of("kind", "item", *VERSION, kind=STRING, item=STRING, title=STRING, **VERSION)
+# A version in the history of an item has the fields that it changed. A note has its text, and makes no version.
+CHANGE = object_of("kind", "item", *VERSION, kind=STRING, item=STRING, title=STRING, text=STRING, **VERSION)
+VERSIONS = list_of(object_of(*VERSION, **VERSION, fields=STRINGS, labels=STRINGS, text=STRING))
 FILLED_IN = {"name": STRING, "from": STRING, "text": STRING, "version": INTEGER, "label": STRING}
 DELETED = object_of("kind", "item", kind=STRING, item=STRING, title=STRING)
 REFERRED = list_of(object_of("item", "by", item=STRING, by=STRINGS))
@@ -333,7 +338,11 @@ class NewPrompt(Struct):
 
 
 PromptReference = Annotated[
-    str, Meta(description="Name, name@label, title or id", extra=hidden(max_length=500, is_blank_refused=True))
+    str,
+    Meta(
+        description="Name, name@label, title or id",
+        extra=hidden(takes_numbers=True, max_length=500, is_blank_refused=True),
+    ),
 ]
 PromptTitle = Annotated[str, Meta(extra=hidden(is_trimmed=True, max_length=MAX_TITLE, is_blank_refused=True))]
 PromptContent = Annotated[str, Meta(extra=hidden(max_bytes=MAX_CONTENT_BYTES, is_blank_refused=True))]
@@ -415,7 +424,7 @@ class NewDocument(Struct):
 
 
 DocumentReference = Annotated[
-    str, Meta(description="Name or URI", extra=hidden(max_length=2000, is_blank_refused=True))
+    str, Meta(description="Name or URI", extra=hidden(takes_numbers=True, max_length=2000, is_blank_refused=True))
 ]
 DocumentContent = Annotated[str, Meta(description="Text; base64 for binary types")]
 
@@ -630,7 +639,8 @@ class UpdateItems(InProject):
 
 class History(InProject):
     item: HistoryItem | UnsetType = UNSET
-    since: Annotated[str, Meta(description="Time, 2h, 3d or marker", extra=_LINE)] | UnsetType = UNSET
+    since: Annotated[str, Meta(description="Time, 2h or marker", extra=_LINE)] | UnsetType = UNSET
+    until: Text | UnsetType = UNSET
     version: Version | UnsetType = UNSET
     against: Annotated[int, Meta(description="Diff from it", extra=_NUMBER)] | UnsetType = UNSET
     by: Text | UnsetType = UNSET
@@ -647,6 +657,9 @@ class Restore(InProject):
 class Show(InProject):
     what: Annotated[Literal["tasks", "prompts"], Meta(extra_json_schema={"enum": ["tasks", "prompts"]})] = "tasks"
     query: Annotated[str, Meta(extra=_QUERY)] | UnsetType = UNSET
+
+
+_TAKING_ALL = (Search, InProjects, ListTasks)  # these take `all` as the project
 
 
 # -- the table of all tools ------------------------------------------------------------------------------------------
@@ -708,8 +721,12 @@ def _tool(
     """Return a tool that runs the function of the same name in a module; `more` are fields of `Tool`."""
 
     def run(context: Context, args: Any) -> Body:
-        if isinstance(args, InProject | InProjects):
-            context = context.within(args.project)
+        project = getattr(args, "project", UNSET)
+        if project == ALL_PROJECTS:
+            if not isinstance(args, _TAKING_ALL):
+                raise WrongArgument("project", "everywhere", value=project)
+        elif isinstance(args, InProject | InProjects):
+            context = context.within(project)
         body: Body = getattr(find_module(), name)(context, args)
         return body
 
@@ -749,6 +766,7 @@ TOOLS = (
         answer_of(
             "why since period done",
             **dict.fromkeys(("why", "since", "period"), STRING),
+            expired=STRINGS,
             **dict.fromkeys(
                 ("tags", "completed", "done", "task_notes", "in_review", "memory", "personal_memory"), STRINGS
             ),
@@ -873,7 +891,12 @@ TOOLS = (
         "List tasks, most urgent first",
         answer_of("tasks", tasks=TASKS, next_cursor=STRING, held=INTEGER),
     ),
-    _task("get_task", GetTask, "Read a task with its notes and subtasks", answer_of("task", task=WHOLE_TASK)),
+    _task(
+        "get_task",
+        GetTask,
+        "Read a task with its notes and subtasks",
+        answer_of("task since", task=WHOLE_TASK, since=STRING, changes=VERSIONS, more_changes=BOOLEAN),
+    ),
     _task("add_tasks", AddTasks, "Add tasks, one per line", answer_of("tasks", tasks=TASKS), ADDS),
     _task(
         "update_task",
@@ -928,13 +951,14 @@ TOOLS = (
         _history,
         "history",
         History,
-        "List changes in the project; with item, its versions, one version or a diff",
+        "List changes; with item, its versions, one version or a diff",
         answer_of(
             *("changes", "kind item versions", "kind item version text", "kind item version against diff"),
-            **dict.fromkeys(("kind", "item", "text", "diff", "since", "next_cursor"), STRING),
-            **dict.fromkeys(("version", "against"), INTEGER),
+            **dict.fromkeys(("kind", "item", "text", "diff", "lines", "since", "next_cursor"), STRING),
+            **dict.fromkeys(("version", "against", "of"), INTEGER),
+            outline=STRINGS,
             changes=list_of(CHANGE),
-            versions=list_of(LABELLED),
+            versions=VERSIONS,
         ),
     ),
     _tool(
