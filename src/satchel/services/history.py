@@ -113,7 +113,8 @@ def read_version(tx: Tx, scope: Scope, reference: lookup.Reference, version: int
     if old.kind != "task" or scope.projects is None:
         return old
     visible = tasks.keep_existing_blockers(tx, scope, old.state.blocked_by)
-    return replace(old, state=replace(old.state, blocked_by=tuple(visible)))
+    parent = tasks.choose_former_parent(tx, scope, None, old.state.parent)
+    return replace(old, state=replace(old.state, blocked_by=tuple(visible), parent=parent))
 
 
 def read_version_of(tx: Tx, scope: Scope, item: Item, version: int | None = None) -> Item:
