@@ -90,6 +90,16 @@ def parse_past(text: str, now: str) -> str | None:
     return _parse(text.strip(), now, -1)
 
 
+def parse_end(text: str, now: str) -> str | None:
+    """Parse a moment as `parse_past` does, but return the end of a day or of a minute that the text names."""
+    moment = parse_past(text, now)
+    if moment is None or re.fullmatch(_DURATION, text.strip().lower()):
+        return moment
+    if ":" not in text:
+        return days_before(moment, -1)
+    return minutes_after(moment, 1) if text.count(":") == 1 else moment
+
+
 def parse_future(text: str, now: str) -> str | None:
     """Parse a moment as `parse_past` does, but in the future: the next weekday, the end of a day, `30m` from now."""
     return _parse(text.strip(), now, 1)

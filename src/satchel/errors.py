@@ -99,6 +99,15 @@ class Reason(Struct, frozen=True):
     is_deleted: bool = False
 
 
+class UnknownAuthor(Refused):
+    """Nobody of this name made a change that the caller may see."""
+
+    def __init__(self, by: str, authors: tuple[str, ...]) -> None:
+        super().__init__(f"no change is by {by!r}")
+        self.by = by
+        self.authors = authors  # the names of those who made the last changes, last first
+
+
 class Forbidden(Refused):
     """The item belongs to another user, or the token does not allow the call."""
 

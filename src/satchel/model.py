@@ -16,8 +16,9 @@ TaskStatus = Literal["pending", "review", "completed", "cancelled"]
 TaskFilter = Literal["ready", "pending", "in_progress", "review", "completed", "cancelled", "all"]
 Reviewer = Literal["people"]
 ItemKind = Literal["prompt", "document", "task", "project"]
-# review, complete, cancel and reopen are updates of the status of a task; move is one of its project and nothing else.
-Action = Literal["add", "update", "review", "complete", "cancel", "reopen", "move", "delete", "restore"]
+# review, complete, cancel and reopen are updates of the status of a task; move is one of its project and nothing else;
+# note adds a note to a task, and makes no version.
+Action = Literal["add", "update", "review", "complete", "cancel", "reopen", "move", "delete", "restore", "note"]
 Day = str  # YYYY-MM-DD
 
 DEFAULT_PROJECT: Final = "default"
@@ -49,7 +50,17 @@ ACTION_WORDS: Final[dict[Action, str]] = {
     "move": "moved",
     "delete": "deleted",
     "restore": "restored",
+    "note": "noted",
 }
+
+
+def describe_change(action: Action, fields: Sequence[str]) -> str:
+    """Return the action that made a version, in the past tense, and the fields that it changed."""
+    done = ACTION_WORDS[action]
+    also = "" if action in ("update", "restore") or not fields else ", changed"
+    return f"{done}{also} {', '.join(fields)}".rstrip()
+
+
 STATUSES: Final[tuple[TaskStatus, ...]] = ("pending", "review", "completed", "cancelled")
 # The literals and operators of Jinja2, and the words of its `if` and `for`.
 JINJA2_WORDS: Final = (
@@ -67,6 +78,7 @@ class Author(Struct, frozen=True):
     client_version: str = ""
     contract: str = ""  # the contract, or `cli`
     caller: Literal["", "person", "model"] = ""
+    session: str = ""  # four characters that distinguish sessions of one client
 
 
 class Quota(Struct, frozen=True, kw_only=True):
@@ -494,6 +506,7 @@ class TaskQuery(TextQuery, frozen=True, kw_only=True):
     filter: TaskFilter = "ready"
     project: str | None = None  # the project's name
     takes_unfiled: bool = False  # include tasks of no project
+    reads_notes: bool = False  # look for the text in notes too
     priority: Priority | None = None
     due_from: str = ""  # the first day on which they may be due
     due_before: str = ""  # the day after the last
@@ -575,7 +588,7 @@ class Item(Struct, frozen=True):
 
 
 class Version(Struct, frozen=True):
-    """A change of one item, by which the item got a new version."""
+    """A change of one item, by which the item got a new version; or a note on a task."""
 
     number: int  # in the order of all changes
     kind: ItemKind
@@ -585,6 +598,7 @@ class Version(Struct, frozen=True):
     at: Timestamp
     project: int | None
     undoes: int | None  # the number of the change that this one reversed
+    note: int = 0  # the number of the note that was added; 0 for any other change
     author: Author = Author()
     labels: tuple[str, ...] = ()  # of this version of a prompt; only in the list of its versions
 
@@ -598,9 +612,12 @@ class ChangeQuery(Struct, frozen=True, kw_only=True):
     """A query for changes."""
 
     since: Timestamp = ""
-    by: str = ""  # a client, a contract, `person`, `model`, or at least 8 characters of the id of a user or token
-    kinds: Sequence[ItemKind] = KINDS  # this and the following apply only to feeds of many items
+    until: Timestamp = ""  # changes at this time are left out
+    # A client, alone or with its version or session; a contract; `person` or `model`; at least 8 characters of the id
+    # of a user or token; or an author as `history.name_author` writes it.
+    by: str = ""
     after: int = 0  # the number of a change
+    kinds: Sequence[ItemKind] = KINDS  # this and the following apply only to feeds of many items
     before: int = 2**53
 
 

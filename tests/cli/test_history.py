@@ -16,7 +16,7 @@ from satchel.storage.database import open_database
 from tests.cli.conftest import Command
 from tests.support.command import done, failed, value
 from tests.support.command import run as run_command
-from tests.support.satchel import TIME, ok
+from tests.support.satchel import TIME, Like, ok
 from tests.support.stdio import CLIENT, NEWEST, Server
 from tests.support.terminal import on_terminal
 
@@ -26,13 +26,21 @@ Serve = Callable[..., Server]
 ADA = "6f0a2f5e-9c1c-4a6e-8a51-0d8f8f3c2b11"
 BOB = "11111111-2222-4333-8444-555555555555"
 SECOND = r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ"
-BY_HAND = {"token": None, "client": "satchel", "client_version": "0.1.0", "contract": "cli", "caller": "person"}
+BY_HAND = {
+    "token": None,
+    "client": "satchel",
+    "client_version": "0.1.0",
+    "contract": "cli",
+    "caller": "person",
+    "session": None,
+}
 BY_AGENT = {
     "token": None,
     "client": CLIENT["name"],
     "client_version": CLIENT["version"],
     "contract": "satchel",
     "caller": "model",
+    "session": Like("[0-9a-f]{4}"),
 }
 
 
@@ -77,7 +85,11 @@ def test_the_log_shows_authors_and_changes_also_as_json(satchel: Command, store:
     assert found == {"has_more": True, "changes": rows}
     assert numbers == sorted(numbers, reverse=True)
     versions = value(satchel("log", "tea", "--json", SATCHEL_USER=BOB))
-    without = [{key: item for key, item in entry.items() if key not in tea} for entry in found["changes"][1:]]
+    fields: list[list[str]] = [["content (1 line)"], ["content (1 line)"], []]
+    without = [
+        {**{key: item for key, item in entry.items() if key not in tea}, "fields": changed}
+        for entry, changed in zip(found["changes"][1:], fields, strict=True)
+    ]
     assert versions == {"kind": "prompt", "item": "tea", "deleted": False, "versions": without, "has_more": False}
 
 
@@ -108,12 +120,15 @@ def test_the_log_is_narrowed_by_time_and_author(satchel: Command, store: str, se
 
     his, hers = "changed prompt 'tea', version 2", "added prompt 'tea', version 1"
     assert feed()[:2] == [his, hers] and versions() == ["2", "1"]
-    for by in (BOB, BOB[:8].upper(), "you", "me", "person", "cli", "satchel"):
+    for by in (BOB, BOB[:8].upper(), "you", "me", "person", "Cli", "satchel", f"a person with satchel {__version__}"):
         assert (feed("--by", by), versions("--by", by)) == ([his], ["2"]), by
     for by in (ADA, ADA[:9], "model", "prompt-store", CLIENT["name"]):
         assert (feed("--by", by), versions("--by", by)) == ([hers], ["1"]), by
-    for by in (BOB[:7], "Cli", "%", "", "tea"):
-        assert versions("--by", by) == (["2", "1"] if by == "" else [])
+    assert versions("--by", "") == ["2", "1"]
+    for by in (BOB[:7], "%", "tea"):
+        for item in ((), ("tea",)):
+            told = failed(satchel("log", *item, "--by", by, SATCHEL_USER=BOB), 3)
+            assert f"no change here is by '{by}'. Authors of changes here: a person with satchel {__version__}" in told
     for since in ("1h", "2w", "2020-01-01", "2020-01-01T12:00"):
         assert feed("--since", since)[:2] == [his, hers] and versions("--since", since) == ["2", "1"]
     for since in ("2999-01-01", "0m"):
@@ -135,7 +150,8 @@ def test_the_audit_trail_has_all_projects_and_users_the_oldest_first(satchel: Co
         ("task", "#1", None, ADA),
     ]
     assert [one["number"] for one in every] == sorted(one["number"] for one in every)
-    keys = "number at action version undoes user token client client_version contract caller kind item title project"
+    keys = "number at action version undoes user token client client_version contract caller session"
+    keys += " kind item title project"
     assert all(list(one) == keys.split() for one in every)
     same = value(satchel("log", "--all", "--json"))
     assert same == {"changes": every[::-1], "has_more": False}

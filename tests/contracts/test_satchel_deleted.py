@@ -129,7 +129,7 @@ def test_a_restore_reports_what_it_changed(own: Client) -> None:
     ok(own, "add_tasks", lines=["One !high"])
     ok(own, "update_task", task=1, title="Two", priority="low", description="x" * 200)
     lines = ok(own, "restore", item="#1")["restored"]["lines"]
-    assert lines == ["-title: Two", "-priority: low", "+title: One", "+priority: high", f"-{'x' * 99}..."]
+    assert lines == ["-title: Two", "-priority: low", "+title: One", "+priority: high", f"-{'x' * 100}…"]
     ok(own, "update_task", task=1, title="Two")
     assert text(own, "restore", item="#1") == (
         "Restored task #1 from version 3, now version 5.\n-title: Two\n+title: One"

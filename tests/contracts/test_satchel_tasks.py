@@ -144,7 +144,8 @@ def test_the_whole_task(own: Client) -> None:
         r"Why\nnot\n\n"
         r"Waits for:\n- #1 \[x\] First\n\n"
         r"Blocks:\n- #3 Third\n\n"
-        rf"Notes:\n- {at} satchel-tests 1: Half done"
+        rf"Notes:\n- {at} satchel-tests 1: Half done\n\n"
+        rf"Later changes: since {value['since']}"
     )
     assert value == {
         "project": "default",
@@ -164,6 +165,7 @@ def test_the_whole_task(own: Client) -> None:
             "fence": 1,
             "notes": [{"at": MINUTE, "by": "satchel-tests 1", "text": "Half done"}],
         },
+        "since": value["since"],
     }
 
 

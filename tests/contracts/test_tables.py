@@ -39,6 +39,10 @@ SAMPLES: dict[type[errors.SatchelError], list[errors.SatchelError]] = {
         errors.VersionMissing("prompt", "7", 9, (3, 2)),
         errors.VersionMissing("task", "#7", 9, ()),
     ],
+    errors.UnknownAuthor: [
+        errors.UnknownAuthor("x", ("codex 1", "user 1a2b3c4d, page")),
+        errors.UnknownAuthor("x", ()),
+    ],
     errors.LabelMissing: [errors.LabelMissing("p", "live", ("production",)), errors.LabelMissing("p", "live", ())],
     errors.TaskHeld: [errors.TaskHeld(7, CLAIM)],
     errors.TaskClosed: [errors.TaskClosed(7, "completed")],

@@ -13,9 +13,9 @@ from satchel.cli.completion import ITEM
 from satchel.cli.examples import Command, Group
 from satchel.cli.output import color_diff, count, has_colors, name_item, say, to_json
 from satchel.cli.session import VERSION, Session, check_owner, command, confirm, project_option
-from satchel.clock import parse_past
+from satchel.clock import parse_end, parse_past
 from satchel.errors import StoreFailed, WrongArgument
-from satchel.model import Author, ChangeQuery, ItemKind, Scope, Version
+from satchel.model import Author, ChangeQuery, ItemKind, Scope, Version, describe_change
 from satchel.services import diffs, lookup, projects, restoring
 from satchel.services import history as changes
 from satchel.services.history import FeedEntry
@@ -40,6 +40,7 @@ _PAGE = 500  # changes of the audit trail per transaction, so that a slow reader
 @click.option(
     "--since", metavar="TIME", default="", help="Changes since 2h, 3d, yesterday, monday, a day or a UTC time."
 )
+@click.option("--until", metavar="TIME", default="", help="Changes until a time in the same forms, or a day's end.")
 @click.option(
     "--by", metavar="WHO", default="", help="Changes by you, person, model, a user, token, client or contract."
 )
@@ -51,6 +52,7 @@ def log(
     session: Session,
     item: str | None,
     since: str,
+    until: str,
     by: str,
     limit: int | None,
     is_everything: bool,
@@ -65,7 +67,7 @@ def log(
         raise click.UsageError("--all shows all items: leave ITEM out.")
     if format is not None and not is_everything:
         raise click.UsageError("--format is for the audit trail: add --all, or use --json for one JSON document.")
-    query = _read_query(session, since, by)
+    query = _read_query(session, since, until, by)
     if is_everything:
         check_owner(session, "does not see the changes of all users")
     if format == "jsonl":
@@ -76,12 +78,15 @@ def log(
         _show_feed(session, query, limit or _LIMIT, is_everything=is_everything)
 
 
-def _read_query(session: Session, since: str, by: str) -> ChangeQuery:
+def _read_query(session: Session, since: str, until: str, by: str) -> ChangeQuery:
     with session.read() as tx:
         moment = parse_past(since, tx.now) if since else ""
+        end = parse_end(until, tx.now) if until else ""
     if moment is None:
         raise WrongArgument("since", "format", value=since)
-    return ChangeQuery(since=moment, by=(session.scope.user or "") if by in ("you", "me") else by)
+    if end is None:
+        raise WrongArgument("until", "format", value=until)
+    return ChangeQuery(since=moment, until=end, by=(session.scope.user or "") if by in ("you", "me") else by)
 
 
 def _show_feed(session: Session, query: ChangeQuery, limit: int, *, is_everything: bool) -> None:
@@ -101,21 +106,43 @@ def _show_feed(session: Session, query: ChangeQuery, limit: int, *, is_everythin
 
 def _show_versions(session: Session, reference: str, query: ChangeQuery, limit: int) -> None:
     with session.read() as tx:
-        item, found, has_more = changes.list_versions(tx, session.scope, reference, query=query, limit=limit)
-    rows = []
-    for one in found:
-        labels = f" [{', '.join(one.labels)}]" if one.labels else ""
-        did = f"{one.done}{' (undo)' if one.undoes else ''}{labels}"
-        rows.append([str(one.version), *_list_facts(session, one), did])
+        item, found, has_more = changes.list_versions(
+            tx, session.scope, reference, query=query, limit=limit, with_notes=True
+        )
+        fields = diffs.list_changed_fields(tx, item, found)
+        notes = changes.read_notes(tx, session.scope, found)
+    rows = [
+        [
+            "" if one.note else str(one.version),
+            *_list_facts(session, one),
+            _describe_action(one, fields.get(one.number, ()), notes.get(one.note, "")),
+        ]
+        for one in found
+    ]
     value = {
         "kind": item.kind,
         "item": item.key,
         "deleted": item.is_deleted,
-        "versions": [describe_revision(one) | ({"labels": list(one.labels)} if one.labels else {}) for one in found],
+        "versions": [
+            {
+                **describe_revision(one),
+                "fields": list(fields.get(one.number, ())),
+                **({"labels": list(one.labels)} if one.labels else {}),
+                **({"note": notes.get(one.note)} if one.note else {}),
+            }
+            for one in found
+        ],
         "has_more": has_more,
     }
     session.table(("VERSION", "TIME", "WHO", "WITH", "WHAT"), rows, value)
     _hint_at_more(session, has_more)
+
+
+def _describe_action(one: Version, fields: Sequence[str], note: str) -> str:
+    if one.note:
+        return f"note: {' '.join(note.split())}"
+    labels = f" [{', '.join(one.labels)}]" if one.labels else ""
+    return f"{describe_change(one.action, fields)}{' (undo)' if one.undoes else ''}{labels}"
 
 
 def _list_facts(session: Session, revision: Version) -> tuple[str, str, str]:
@@ -148,13 +175,13 @@ def describe_entry(entry: FeedEntry) -> dict[str, Any]:
     """Return a change as an object for `log --json`. docs/guides/history.md lists the keys."""
     one = entry.revision
     item = {"kind": one.kind, "item": entry.key, "title": entry.title or None, "project": entry.project}
-    return {**describe_revision(one), **item}
+    return {**describe_revision(one), **item, **({"note": entry.note} if one.note else {})}
 
 
 def describe_revision(revision: Version) -> dict[str, Any]:
     """Return a change without its item; unknown members are null."""
     what = {"number": revision.number or None, "at": revision.at, "action": revision.action}
-    names = ("user", "token", "client", "client_version", "contract", "caller")
+    names = ("user", "token", "client", "client_version", "contract", "caller", "session")
     who = {name: getattr(revision.author, name) or None for name in names}
     return {**what, "version": revision.version, "undoes": revision.undoes, **who}
 
@@ -162,6 +189,8 @@ def describe_revision(revision: Version) -> dict[str, Any]:
 def summarize(entry: FeedEntry) -> str:
     """Return a change in a few words."""
     one = entry.revision
+    if one.note:
+        return f"noted on {name_entry(entry)}: {' '.join(entry.note.split())}"
     return f"{one.done} {name_entry(entry)}, version {one.version}{' (undo)' if one.undoes else ''}"
 
 

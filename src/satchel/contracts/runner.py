@@ -51,6 +51,7 @@ from satchel.protocol import (
 )
 from satchel.protocol.codec import encode
 from satchel.protocol.cursors import refuse_cursor
+from satchel.services import rules
 from satchel.storage.database import Database, Tx
 from satchel.work import Work
 
@@ -251,6 +252,9 @@ class Runner:
         """Add the user and the client, which history records, to a scope; the command line has already set its own."""
         if call is None and scope.author.contract:
             return scope
+        session = ""
+        if call and call.session:
+            session = rules.shorten_session(rules.make_session_key(call.client.name, call.session))
         author = Author(
             user=scope.user or self._local_user(),
             token=scope.author.token,
@@ -258,6 +262,7 @@ class Runner:
             client_version=call.client.version if call else "",
             contract=self._contract.name,
             caller="model" if call else "",
+            session=session,
         )
         return replace(scope, author=author)
 

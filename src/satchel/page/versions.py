@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from satchel.errors import NotFound, VersionMissing
-from satchel.model import ItemKind, Version, uri_of
+from satchel.model import ItemKind, Version, describe_change, uri_of
 from satchel.page.visit import Answer, Redirect, Shown, Visit, link
 from satchel.services import diffs, history, restoring
 
@@ -16,6 +16,7 @@ def show(visit: Visit) -> Answer:
     reference, address = _locate(visit)
     with visit.read() as tx:
         item, revisions, has_more = history.list_versions(tx, visit.scope, reference, limit=_SHOWN)
+        fields = diffs.list_changed_fields(tx, item, revisions)
         versions = [one.version for one in revisions if one.action != "delete"]
         new = visit.number("new") or (versions[0] if versions else 0)
         old = visit.number("old") or next((one for one in versions if one < new), new)
@@ -26,7 +27,7 @@ def show(visit: Visit) -> Answer:
             except VersionMissing:
                 texts.append("")
     values = {"item": item, "revisions": revisions, "has_more": has_more, "old": old, "new": new, "texts": texts}
-    return Shown("versions.html", values | {"item_address": address})
+    return Shown("versions.html", values | {"item_address": address, "fields": fields, "describe": describe_change})
 
 
 def restore(visit: Visit) -> Answer:

@@ -13,6 +13,8 @@ from satchel.errors import (
     SatchelError,
     StoreError,
     Taken,
+    TaskHeld,
+    UnknownAuthor,
     VersionConflict,
     VersionMissing,
 )
@@ -23,9 +25,11 @@ _STATUSES: dict[type[SatchelError], int] = {
     NotFound: 404,
     Forbidden: 403,
     VersionMissing: 404,
+    UnknownAuthor: 404,
     LabelMissing: 404,
     Taken: 409,
     VersionConflict: 409,
+    TaskHeld: 409,
     StoreError: 503,
 }
 _GONE = "It may have been renamed or deleted: look in the trash."
@@ -34,6 +38,7 @@ _ADVICE: dict[type[SatchelError], Callable[[Any], str]] = {
     Forbidden: lambda _: _GONE,
     Taken: lambda error: f"Choose another {error.field}.",
     VersionMissing: lambda _: "It may have been pruned from the history.",
+    UnknownAuthor: lambda error: f"Authors of changes here: {'; '.join(error.authors) or 'none'}.",
     AmbiguousItem: lambda _: "Open the one you mean.",
 }
 _VOICE = wording.Voice(quote=lambda text: f"“{text}”", advice=_ADVICE)

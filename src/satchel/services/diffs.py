@@ -4,22 +4,33 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from satchel.model import Argument, Item, Scope
-from satchel.services import history, lookup, projects
+from satchel.model import Argument, Item, Scope, State, Version
+from satchel.services import history, lookup, projects, recording
 from satchel.storage.database import Tx
 from satchel.storage.deltas import common_prefix
 
 Change = tuple[int, int, int, int]  # the range of lines in the old text, and the range that replaces it in the new one
 
+# The fields of a state, except those of a task's status.
+_FIELDS = (
+    *("name", "title", "description", "tags", "arguments", "is_constant", "uri", "mime_type"),
+    *("priority", "due", "blocked_by", "parent", "review", "expires", "replaced_by"),
+)
+_MOST_BYTES = 32 * 1024 * 1024  # of the versions that are compared for one list
+_MOST_COMPARED = 40_000  # pairs of lines to compare for such a list
 _MOST_LINES = 5000  # lines to compare, which takes half a second; beyond this, all are shown as replaced
 _MOST_SHOWN = 1000  # lines to show on each side of such a replacement
 
 
 def render(item: Item) -> str:
     """Render an item as a text: a line for each field that has a value, then its content."""
-    content = _read_content(item)
-    lines = [f"{name}: {value}" for name, value in _list_fields(item)]
+    content, lines = _read_content(item), write_fields(item)
     return "\n".join([*lines, "", content]) if content else "\n".join(lines)
+
+
+def write_fields(item: Item) -> list[str]:
+    """Write a line for each field of an item that has a value, except its content."""
+    return [f"{name}: {value}" for name, value in _list_fields(item)]
 
 
 def diff(
@@ -40,11 +51,71 @@ def diff(
     if old is None:
         old = next((one for one in history.kept_versions(tx, scope, item) if one < after.version), after.version)
     before = history.read_version(tx, scope, item, old)
-    fields = _compare_fields(_write_fields(tx, before), _write_fields(tx, after))
+    fields = _compare_fields(_write_all_fields(tx, before), _write_all_fields(tx, after))
     contents = (_read_content(one) for one in (before, after))
     hunks = _compare(*contents, context=context)
     names = [f"--- version {before.version}", f"+++ version {after.version}"]
     return after, before.version, after.version, "\n".join([*names, *fields, *hunks]) if fields or hunks else ""
+
+
+def list_changed_fields(tx: Tx, item: Item, versions: Sequence[Version]) -> dict[int, tuple[str, ...]]:
+    """Return the fields that each of some versions of an item changed, by the numbers of these changes.
+
+    Of a text, the number of changed lines follows. There are no fields for the first version that history has, nor for
+    those that are reached only after rebuilding too many bytes.
+    """
+    found: dict[int, tuple[str, ...]] = {}
+    size = 0
+    for number in dict.fromkeys(one.item for one in versions):
+        wanted = {one.version: one for one in versions if one.item == number and not one.note}
+        above, after = 0, _Compared(None, item.state, item.content)
+        for version, project, data in history.iterate_states(tx, item, number, min(wanted, default=1) - 1):
+            size += len(data)
+            if size > _MOST_BYTES:
+                return found
+            before = _Compared(project, *recording.decode(item.kind, data))
+            if above in wanted:
+                found[wanted[above].number] = tuple(_name_changes(item, wanted[above], before, after))
+            above, after = version, before
+    return found
+
+
+class _Compared(Struct, frozen=True):
+    """One of two versions to compare."""
+
+    project: int | None
+    state: State
+    content: str | bytes
+
+
+def _name_changes(item: Item, change: Version, before: _Compared, after: _Compared) -> list[str]:
+    """Name the fields that a change of an item changed."""
+    is_task = item.kind == "task"
+    fields = [name for name in _FIELDS if getattr(before.state, name) != getattr(after.state, name)]
+    if change.action in ("update", "restore") and _find_status(before.state) != _find_status(after.state):
+        fields.append("status")
+    if is_task and before.project != after.project and change.action != "move":
+        fields.append("project")
+    if before.content != after.content:
+        text = "description" if is_task else "content"
+        if isinstance(before.content, str) and isinstance(after.content, str):
+            text += f" ({_count_changed_lines(before.content, after.content)})"
+        fields.append(text)
+    return fields
+
+
+def _find_status(state: State) -> tuple[bool, ...]:
+    return state.review_at is not None, state.completed_at is not None, state.is_cancelled
+
+
+def _count_changed_lines(old: str, new: str) -> str:
+    """Count the lines that a change of a text replaced, added or removed; if there are many, only roughly."""
+    differing = find_differing(old, new, 0)
+    here, there = len(differing.old) + differing.more_old, len(differing.new) + differing.more_new
+    count = max(here, there)
+    if here * there <= _MOST_COMPARED:
+        count = sum(max(j - i, m - k) for i, j, k, m in _find_changes(differing.old, differing.new))
+    return "1 line" if count == 1 else f"{count} lines"
 
 
 def _read_content(item: Item) -> str:
@@ -86,9 +157,9 @@ def _write_argument(argument: Argument) -> str:
     return ", ".join(filter(None, [name, argument.description, values]))
 
 
-def _write_fields(tx: Tx, version: Item) -> list[str]:
+def _write_all_fields(tx: Tx, version: Item) -> list[str]:
     """Write the fields of a version, each in one or more lines."""
-    lines = [f"{name}: {value}" for name, value in _list_fields(version)]
+    lines = write_fields(version)
     if version.kind == "task" and version.project is not None:
         name = projects.names_of(tx, [version.project]).get(version.project, "(deleted)")
         lines.insert(0, f"project: {name}")
@@ -102,6 +173,34 @@ def _compare_fields(old: Sequence[str], new: Sequence[str]) -> list[str]:
         for sign, fields in (("-", old[i:j]), ("+", new[k:m])):
             lines += [f"{sign}{line}" for field in fields for line in field.split("\n")]
     return lines
+
+
+def shorten(lines: Sequence[str], longest: int) -> list[str]:
+    """Cut long lines of a difference to the part around the first character in which a line and its new form differ."""
+    shown: list[str] = []
+    removed: list[tuple[int, str]] = []  # lines whose new form has not been met, with their positions
+    for line in lines:
+        place = 0
+        if line.startswith("-"):
+            removed.append((len(shown), line))
+        elif not line.startswith("+"):
+            removed = []
+        elif removed:
+            position, before = removed.pop(0)
+            place = common_prefix(before[1:], line[1:])
+            shown[position] = _cut(before, place, longest)
+        shown.append(_cut(line, place, longest))
+    return shown
+
+
+def _cut(line: str, place: int, longest: int) -> str:
+    """Cut a line of a difference, which begins with a sign, to the part around a position."""
+    sign, text = line[:1], line[1:]
+    if len(text) <= longest:
+        return line
+    start = max(0, min(place - longest // 3, len(text) - longest))
+    end = start + longest
+    return f"{sign}{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"
 
 
 def _compare(old: str, new: str, *, context: int) -> list[str]:

@@ -4,14 +4,16 @@ Errors about an item are those of `lookup.find`, and about the scope's project t
 VersionMissing is raised if history does not have a version.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from satchel import clock
-from satchel.errors import NotFound, StoreConflict, VersionMissing, WrongArgument
+from satchel.errors import NotFound, StoreConflict, UnknownAuthor, VersionMissing, WrongArgument
 from satchel.model import (
     EVERY_CHANGE,
     KINDS,
@@ -29,13 +31,18 @@ from satchel.model import (
     uri_of,
 )
 from satchel.services import lookup, projects, recording, rules, tasks
+from satchel.storage import projects as project_rows
 from satchel.storage import revisions, trash
 from satchel.storage.database import Cutoffs, Database, Tx
 from satchel.storage.deltas import apply_delta
+from satchel.storage.revisions import LAST, Position
 
+LONGEST_NOTE = 120  # characters of a note in a list of changes
+
+_MOST_AUTHORS = 10  # authors that an error names
 _SHOWN = 20  # versions that an error names
-_MOST_READ = 5000  # changes to read for bursts
-_MOST_ELSEWHERE = 1000  # changes to read in other projects
+_MOST_SEARCHED = 600  # changes to read for the names of authors
+_MOST_READ = 5000  # changes to read for bursts, and in other projects
 _MOST_MOVES = 500  # deletions that may be moves
 _PAUSE = 60  # the longest pause within a burst, in minutes
 
@@ -47,6 +54,7 @@ class FeedEntry(Struct, frozen=True, kw_only=True):
     key: str  # a name, or for a task #NUMBER
     title: str
     project: str | None  # its name; None for a task of no project, or if the project was deleted
+    note: str = ""  # the beginning of the note that was added
 
 
 class Burst(Struct, frozen=True, kw_only=True):
@@ -78,12 +86,24 @@ def list_versions(
     reference: lookup.Reference,
     *,
     query: ChangeQuery = EVERY_CHANGE,
-    before: int = 2**53,
+    before: Position = LAST,
     limit: int = 50,
+    with_notes: bool = False,
 ) -> tuple[Item, list[Version], bool]:
-    """Return an item, those of its revisions that precede `before`, newest first, and whether there are more."""
+    """Return an item, those of its revisions that precede `before`, newest first, and whether there are more.
+
+    Raises:
+        UnknownAuthor: nobody of the name in the query changed the item.
+    """
     item = lookup.find(tx, scope, reference)
-    found = _list_versions(tx, scope, item, query=query, before=before, limit=limit + 1)
+    _check(query)
+    found = _list_versions(tx, scope, item, query=query, before=before, limit=limit + 1, with_notes=with_notes)
+    if query.by and not found:
+        any_time = ChangeQuery(by=query.by)
+        if not _list_versions(tx, scope, item, query=any_time, limit=1, with_notes=with_notes):
+            _refuse_author(
+                scope, query.by, _list_versions(tx, scope, item, limit=_MOST_SEARCHED, with_notes=with_notes)
+            )
     return item, found[:limit], len(found) > limit
 
 
@@ -93,7 +113,8 @@ def read_version(tx: Tx, scope: Scope, reference: lookup.Reference, version: int
     if old.kind != "task" or scope.projects is None:
         return old
     visible = tasks.keep_existing_blockers(tx, scope, old.state.blocked_by)
-    return replace(old, state=replace(old.state, blocked_by=tuple(visible)))
+    parent = tasks.choose_former_parent(tx, scope, None, old.state.parent)
+    return replace(old, state=replace(old.state, blocked_by=tuple(visible), parent=parent))
 
 
 def read_version_of(tx: Tx, scope: Scope, item: Item, version: int | None = None) -> Item:
@@ -106,7 +127,7 @@ def read_version_of(tx: Tx, scope: Scope, item: Item, version: int | None = None
         wanted = item.version - 1 if item.is_deleted else item.version
     if wanted == item.version and not item.is_deleted:
         return item
-    found = _list_versions(tx, scope, item, before=wanted + 1, limit=1 + len(item.former))
+    found = _list_versions(tx, scope, item, before=(wanted + 1, 0), limit=1 + len(item.former))
     # A new project with the name of a deleted one has its own versions with the same numbers.
     for revision in sorted(found, key=lambda revision: revision.item != item.number):
         if revision.version == wanted and revision.action != "delete":
@@ -130,27 +151,44 @@ def kept_versions(tx: Tx, scope: Scope, item: Item) -> tuple[int, ...]:
 
 
 def _list_versions(
-    tx: Tx, scope: Scope, item: Item, *, query: ChangeQuery = EVERY_CHANGE, before: int = 2**53, limit: int
+    tx: Tx,
+    scope: Scope,
+    item: Item,
+    *,
+    query: ChangeQuery = EVERY_CHANGE,
+    before: Position = LAST,
+    limit: int,
+    with_notes: bool = False,
 ) -> list[Version]:
     """Return the revisions of an item and of deleted items with its name; of a task, only the visible ones."""
     where = projects.list_allowed(tx, scope) if item.kind == "task" else None
     numbers = [item.number, *item.former]
-    return revisions.of_items(tx, item.kind, numbers, where, query=query, before=before, limit=limit)
+    return revisions.of_items(
+        tx, item.kind, numbers, where, query=query, before=before, limit=limit, with_notes=with_notes
+    )
 
 
 def _rebuild(tx: Tx, item: Item, revision: Version) -> bytes:
     """Return the state of an item at a revision, rebuilt from the newest state."""
-    is_live = revision.item == item.number and not item.is_deleted
-    newest = item if is_live else recording.read_deleted(tx, item, revision.item)
+    return deque(iterate_states(tx, item, revision.item, revision.version), maxlen=1).pop()[2]
+
+
+def iterate_states(tx: Tx, item: Item, number: int, oldest: int) -> Iterator[tuple[int, int | None, bytes]]:
+    """Yield version, project and state of each version of an item, from the newest one down to `oldest`.
+
+    The number is that of the item, or of a deleted item of the same name.
+    """
+    is_live = number == item.number and not item.is_deleted
+    newest = item if is_live else recording.read_deleted(tx, item, number)
     if newest is None:
         raise StoreConflict(f"another call restored or purged {item.kind} {item.key}")
     with tx.in_all_projects():  # the task may have been in other projects since
-        since = revisions.states_since(tx, item.kind, revision.item, revision.version)
+        since = revisions.states_since(tx, item.kind, number, oldest)
     state = recording.encode(newest)
-    for version, kept in since:
+    for version, project, kept in since:
         if version < newest.version and kept is not None:
             state = apply_delta(kept, state)
-    return state
+        yield version, project, state
 
 
 def list_changes(
@@ -159,6 +197,9 @@ def list_changes(
     """List changes of the scope's project and the user's tasks, newest first, and whether there are more.
 
     `is_everything` lists all projects and all users; only the owner of the store may ask for that.
+
+    Raises:
+        UnknownAuthor: nobody of the name in the query made such a change.
     """
     found, has_more = _read_feed(tx, scope, query, limit, is_everything=is_everything)
     return label(tx, scope, found), has_more
@@ -167,23 +208,52 @@ def list_changes(
 def _read_feed(
     tx: Tx, scope: Scope, query: ChangeQuery, limit: int, *, is_everything: bool = False
 ) -> tuple[list[Version], bool]:
-    _check(query)
     numbers = None if is_everything else [projects.current(tx, scope).number]
     owner = None if is_everything else scope.user or ""
-    has_loose = scope.projects is None
-    found = revisions.feed(tx, query, projects=numbers, has_loose=has_loose, owner=owner, limit=limit + 1)
+    return _read_known(tx, scope, query, numbers, owner, limit)
+
+
+def _read_known(
+    tx: Tx, scope: Scope, query: ChangeQuery, numbers: Sequence[int] | None, owner: str | None, limit: int
+) -> tuple[list[Version], bool]:
+    """Read a feed, and whether there is more; refuse the name of an author who changed nothing in it at any time."""
+    _check(query)
+    read = partial(revisions.feed, tx, projects=numbers, has_loose=scope.projects is None, owner=owner)
+    found = read(query, limit=limit + 1)
+    if query.by and not found and not read(ChangeQuery(by=query.by), limit=1):
+        _refuse_author(scope, query.by, read(EVERY_CHANGE, limit=_MOST_SEARCHED))
     return found[:limit], len(found) > limit
+
+
+def _refuse_author(scope: Scope, by: str, changes: Sequence[Version]) -> None:
+    """Raise UnknownAuthor with the authors of some changes, unless the name stands for any person or any model."""
+    if by.lower() not in ("person", "model"):
+        names = dict.fromkeys(name_author(one.author, scope) for one in changes)
+        raise UnknownAuthor(by, tuple(names)[:_MOST_AUTHORS])
+
+
+def name_author(author: Author, scope: Scope) -> str:
+    """Return the name of a change's author: the program, and the user unless it is the caller."""
+    program = f"{author.client} {author.client_version}".strip() or author.contract or "unknown"
+    if author.caller == "person":
+        program = f"a person with {program}"
+    is_other = author.user not in ("", scope.user)
+    return f"user {author.user[:8]}, {program}" if is_other else program
+
+
+def name_authors(authors: Iterable[Author], scope: Scope) -> dict[Author, str]:
+    """Name the authors of some changes, and their sessions if a client made these changes in two."""
+    names = {one: name_author(one, scope) for one in authors}
+    counts = Counter(name for name, _ in {(name, one.session) for one, name in names.items()})
+    return {one: f"{name} ({one.session})" if one.session and counts[name] > 1 else name for one, name in names.items()}
 
 
 def list_visible_changes(
     tx: Tx, scope: Scope, query: ChangeQuery = EVERY_CHANGE, *, limit: int = 50
 ) -> tuple[list[FeedEntry], bool]:
     """List changes of all projects of the scope and the user's tasks, newest first, and whether there are more."""
-    _check(query)
-    numbers = projects.list_allowed(tx, scope)
-    has_loose, owner = scope.projects is None, scope.user or ""
-    found = revisions.feed(tx, query, projects=numbers, has_loose=has_loose, owner=owner, limit=limit + 1)
-    return label(tx, scope, found[:limit]), len(found) > limit
+    found, has_more = _read_known(tx, scope, query, projects.list_allowed(tx, scope), scope.user or "", limit)
+    return label(tx, scope, found), has_more
 
 
 def list_audit_trail(tx: Tx, query: ChangeQuery, limit: int) -> list[FeedEntry]:
@@ -204,15 +274,32 @@ def label(tx: Tx, scope: Scope, found: Sequence[Version]) -> list[FeedEntry]:
         known = revisions.names_of(tx, kind, numbers, allowed)
         names |= {(kind, number): label for number, label in known.items()}
     where = projects.names_of(tx, [revision.project for revision in found if revision.project is not None])
+    notes = read_notes(tx, scope, found)
     return [
         FeedEntry(
             revision=one,
             key=f"#{one.item}" if one.kind == "task" else names.get((one.kind, one.item), ("?", ""))[0],
             title=names.get((one.kind, one.item), ("", ""))[1],
             project=where.get(one.project or 0),
+            note=notes.get(one.note, ""),
         )
         for one in found
     ]
+
+
+def find_last_change(tx: Tx, scope: Scope, task: int) -> int:
+    """Return the number of the last change of a task or note on it that the scope may see; 0 if there is none."""
+    found = revisions.of_items(tx, "task", [task], projects.list_allowed(tx, scope), limit=1, with_notes=True)
+    return found[0].number if found else 0
+
+
+def read_notes(tx: Tx, scope: Scope, changes: Sequence[Version], longest: int = LONGEST_NOTE) -> dict[int, str]:
+    """Return the beginnings of the notes among some changes, by the numbers of the notes.
+
+    A note on a task in a project that the scope may not enter is left out.
+    """
+    numbers = [one.note for one in changes if one.note]
+    return revisions.note_texts(tx, numbers, projects.list_allowed(tx, scope), longest) if numbers else {}
 
 
 # -- what happened since the last visit --------------------------------------------------------------------------
@@ -242,10 +329,11 @@ def find_time(tx: Tx, query: ChangeQuery) -> Timestamp:
 
 def list_elsewhere(tx: Tx, scope: Scope, query: ChangeQuery) -> list[Version]:
     """List the last changes in the other projects of the scope, newest first."""
-    where, has_loose, owner = projects.list_allowed(tx, scope), scope.projects is None, scope.user or ""
-    query, here = _skip_older(tx, scope, query), projects.current(tx, scope).number
-    found = revisions.feed(tx, query, projects=where, has_loose=has_loose, owner=owner, limit=_MOST_ELSEWHERE)
-    return [one for one in found if one.project not in (None, here)]
+    here = projects.current(tx, scope).number
+    others = [one for one in project_rows.numbers(tx, scope.projects) if one != here]
+    query, has_loose, owner = _skip_older(tx, scope, query), scope.projects is None, scope.user or ""
+    found = revisions.feed(tx, query, projects=others, has_loose=has_loose, owner=owner, limit=_MOST_READ)
+    return [one for one in found if one.project is not None]
 
 
 _Who = tuple[bool, str, str, bool]  # whether it is the caller, the user, the program, whether it is a person
@@ -303,13 +391,15 @@ def _find_destinations(tx: Tx, scope: Scope, found: Sequence[Version], elsewhere
 
 
 def _find_last_changes(found: Sequence[Version]) -> Iterator[tuple[Version, Action]]:
-    """Yield the last change of each item by each author; an item that they added first counts as added.
+    """Yield the last change of each item by each author, except notes; an item that they added first counts as added.
 
     Items that were completed last are left out.
     """
     last: dict[tuple[Author, ItemKind, int], tuple[Version, Action]] = {}
     for one in found:
-        key = one.author, one.kind, one.item
+        if one.note:
+            continue
+        key = replace(one.author, session=""), one.kind, one.item
         newest, action = last.setdefault(key, (one, one.action))
         if one.action == "add" and action in ("update", "reopen"):
             last[key] = newest, "add"

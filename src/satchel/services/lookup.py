@@ -191,7 +191,7 @@ def find_deleted(tx: Tx, scope: Scope, kind: ItemKind | None, reference: str) ->
 
 def find_deletion(tx: Tx, item: Item) -> Version | None:
     """Return the change that deleted an item."""
-    found = revisions.of_items(tx, item.kind, [item.number], before=item.version + 1, limit=1)
+    found = revisions.of_items(tx, item.kind, [item.number], before=(item.version + 1, 0), limit=1)
     return found[0] if found and found[0].action == "delete" else None
 
 

@@ -42,7 +42,7 @@ def add(tx: Tx, added: Recorded) -> None:
     revisions.add(tx, item, "add", item.version, measure(item))
     check_quota(tx)
     links.record(tx, item)
-    _index(tx, item)
+    _index(tx, item, is_new=True)
 
 
 def update(tx: Tx, old: Recorded, new: Recorded) -> None:
@@ -53,6 +53,14 @@ def update(tx: Tx, old: Recorded, new: Recorded) -> None:
     check_quota(tx)
     links.record(tx, after, before)
     _index(tx, after, before)
+
+
+def note(tx: Tx, task: Task, number: int) -> None:
+    """Record that a note was added to a task, and index its words. This makes no version of the task."""
+    item = of(task)
+    revisions.add(tx, item, "note", item.version, note=number)
+    check_quota(tx)
+    tx.gather(search.put, _space(item), (item.number, _read_text(tx, item)))
 
 
 def _find_action(before: Item, after: Item) -> Action:
@@ -85,10 +93,10 @@ def delete(tx: Tx, *deleted: Recorded, permanently: bool = False) -> None:
 def _list_words(tx: Tx, item: Item) -> set[str]:
     """Return those words of all versions of an item to which mistyped words can be corrected."""
     item = item if item.state.id else read_deleted(tx, item, item.number) or item
-    words, state = {*list_correctable(make_words(_text(item)))}, encode(item)
+    words, state = {*list_correctable(make_words(_read_text(tx, item)))}, encode(item)
     with tx.in_all_projects():  # the task may have been in other projects
         since = revisions.states_since(tx, item.kind, item.number, 0)
-    for _, kept in since:
+    for *_, kept in since:
         if kept is not None:
             state = apply_delta(kept, state)
             was, content = decode(item.kind, state)
@@ -230,17 +238,26 @@ def _item(
 # -- the word index ---------------------------------------------------------------------------------------------------
 
 
-def _index(tx: Tx, after: Item, before: Item | None = None) -> None:
-    """Index an item that was added or changed. Projects are not indexed."""
+def _index(tx: Tx, after: Item, before: Item | None = None, *, is_new: bool = False) -> None:
+    """Index an item that was added, changed or restored. Projects are not indexed."""
     if after.kind == "project":
         return
     space, text = _space(after), _text(after)
     if before is None or (_space(before), _text(before)) != (space, text):
-        tx.gather(search.put, space, (after.number, text))
+        tx.gather(search.put, space, (after.number, text if is_new else _read_text(tx, after)))
 
 
 def _space(item: Item) -> Space:
     return Space(item.kind, item.project, item.owner)
+
+
+def _read_text(tx: Tx, item: Item) -> ItemText:
+    """Return the indexed texts of an item; those of a task with its notes."""
+    text = _text(item)
+    if item.kind != "task":
+        return text
+    notes = task_rows.note_text(tx, item.owner or "", item.number)
+    return replace(text, text=f"{text.text}\n{notes}") if notes else text
 
 
 def _text(item: Item) -> ItemText:

@@ -288,7 +288,9 @@ def undo(tx: Tx, scope: Scope, last: int = 1) -> list[Step]:
 
 
 def take_back(tx: Tx, scope: Scope, revision: Version) -> None:
-    """Undo one change of one item; the errors are those of `undo`."""
+    """Undo one change of one item, except a note, which stays; the errors are those of `undo`."""
+    if revision.note:
+        return
     item = history.find_known(tx, scope, revision)
     found = revisions.of_items(tx, revision.kind, [revision.item])
     later = [one for one in found if one.version > revision.version and one.undoes is None]

@@ -5,7 +5,7 @@ A `check_…` function raises WrongArgument. A `clean_…` function also returns
 
 import re
 import unicodedata
-from binascii import Error, a2b_base64, b2a_base64
+from binascii import Error, a2b_base64, b2a_base64, crc32
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date
 from functools import partial
@@ -36,6 +36,7 @@ Value = TypeVar("Value", bound=Struct)
 Query = TypeVar("Query", bound=TextQuery)
 
 MAX_NAME = 255
+_LONGEST_CLIENT = 60  # characters of a client's name in keys and names of its sessions
 MAX_TITLE = 200
 MAX_TASK_TITLE = 500
 MAX_QUERY = 1000
@@ -457,6 +458,21 @@ def check_text(field: str, text: str, place: str | None = None) -> None:
     """Check that both engines can store a text."""
     if not is_storable(text):
         raise WrongArgument(field, "type", limit="text", value=text, place=place)
+
+
+def clean_client(name: str) -> str:
+    """Return the name of a client in one line, shortened; empty if it cannot be stored."""
+    return " ".join(name.split())[:_LONGEST_CLIENT] if is_storable(name) else ""
+
+
+def make_session_key(client: str, session: str) -> str:
+    """Return a key that every call of one session of a client has."""
+    return f"{clean_client(client)} {session if is_storable(session) else ''}"
+
+
+def shorten_session(key: str) -> str:
+    """Return four characters by which people and models distinguish the sessions of a client."""
+    return f"{crc32(key.encode()) & 0xFFFF:04x}"
 
 
 def is_storable(text: str) -> bool:

@@ -196,7 +196,9 @@ def _make_hits(
         reference = f"#{one.number}" if kind == "task" else uri_of(kind, one.name) if one.name in shared else one.name
         if kind != "task" and project not in ("", scope.project):
             reference = uri_of(kind, one.name, project)
-        line, text = find_line(one.text) or (None, _show_start(one.description or one.text))
+        line, text = (
+            find_line(one.text) or _show_note(one, find_line) or (None, _show_start(one.description or one.text))
+        )
         status = statuses.get(one.number, "pending") if kind == "task" else "pending"
         hits.append(
             Hit(
@@ -213,6 +215,12 @@ def _make_hits(
             )
         )
     return hits
+
+
+def _show_note(found: FoundText, find_line: Callable[[str], tuple[int, str] | None]) -> tuple[None, str] | None:
+    """Return the matching line of the notes on a task; it has no number, because the text that calls read has none."""
+    line = find_line(found.notes) if found.notes else None
+    return (None, f"note: {line[1]}") if line else None
 
 
 # -- literal texts ----------------------------------------------------------------------------------------------
@@ -245,7 +253,8 @@ def _search_literally(
         found += [("document", one) for one in _scan_layers(tx, where, folded, wanted - len(found))]
     if "task" in query.kinds and scope.user is not None and len(found) < wanted:
         for status in _STATUSES:
-            asked = TaskQuery(text=literal, filter=status, project=scope.project if query.has_project else None)
+            within = scope.project if query.has_project else None
+            asked = TaskQuery(text=literal, filter=status, project=within, reads_notes=True)
             if len(found) < wanted:
                 listed, _ = tasks.list_page(tx, scope, asked, limit=wanted - len(found))
                 found += _read_in_order(tx, scope, "task", [one.number for one in listed])

@@ -10,7 +10,6 @@ All functions raise NotFound, Forbidden and AmbiguousItem about a task as `lock`
 version, or its newest claim another fence, than the caller expects.
 """
 
-from binascii import crc32
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
@@ -67,7 +66,6 @@ _NEWEST = 1000  # how many of the newest tasks supply suggested tags
 _MOST_COUNTED = 1000
 _MOST_TAKEN = 10  # tasks to list that were taken over from one holder
 _LONGEST_CIRCLE = 20  # tasks of a circle that an error names
-_LONGEST_NAME = 60  # characters of a client's name
 
 
 # -- lists ------------------------------------------------------------------------------------------------------
@@ -458,6 +456,7 @@ def restore(tx: Tx, scope: Scope, number: int) -> Task:
     _check_above(tx, scope, number)
     [task] = rows.details(tx, was.owner, [number])
     _index(tx, task)
+    rows.set_note_text(tx, was.owner, number, rules.fold(rows.note_text(tx, was.owner, number)))
     recording.restore(tx, was, task)
     _announce(tx, task, with_blocked=True)
     return task
@@ -665,10 +664,8 @@ def _check_above(tx: Tx, scope: Scope, number: int) -> None:
 
 def make_holder(client: str, session: str, scope: Scope) -> Holder:
     """Make the holder of a caller's claims, from the client's name and the session, token or user."""
-    name = " ".join(client.split())[:_LONGEST_NAME] if rules.is_storable(client) else ""
-    apart = session or scope.author.token or scope.owner
-    key = f"{name} {apart if rules.is_storable(apart) else ''}"
-    return Holder(f"{name or 'client'} {crc32(key.encode()) & 0xFFFF:04x}", key, bool(session))
+    key = rules.make_session_key(client, session or scope.author.token or scope.owner)
+    return Holder(f"{rules.clean_client(client) or 'client'} {rules.shorten_session(key)}", key, bool(session))
 
 
 def claim(
@@ -766,7 +763,7 @@ def list_taken(tx: Tx, scope: Scope, holder: Holder) -> list[tuple[int, Claim]]:
 
 
 def add_note(tx: Tx, scope: Scope, task: Task | Reference, text: str, at: Timestamp | None = None) -> None:
-    """Add a note to a task, dated now or at a given time.
+    """Add a note to a task, dated now or at a given time. This changes the task's time, but makes no version.
 
     Raises:
         WrongArgument: the note is empty or too long, or the task has too many notes.
@@ -780,8 +777,10 @@ def add_note(tx: Tx, scope: Scope, task: Task | Reference, text: str, at: Timest
     task = _locked(tx, scope, task)
     if rows.count_notes(tx, task.owner, task.number) >= MAX_NOTES:
         raise WrongArgument("note", "maxItems", limit=MAX_NOTES, kind="task")
-    rows.add_note(tx, task.owner, task.number, text, at)
-    recording.check_quota(tx)
+    number = rows.add_note(tx, task.owner, task.number, text, at or tx.now)
+    rows.renew_time(tx, task.owner, task.number, at or tx.now)
+    recording.note(tx, task, number)
+    rows.set_note_text(tx, task.owner, task.number, rules.fold(rows.note_text(tx, task.owner, task.number)))
     links.record_note(tx, task.owner, task.number, text)
     _announce(tx, task)
 

@@ -19,6 +19,7 @@ from satchel.errors import (
     Taken,
     TaskClosed,
     TaskHeld,
+    UnknownAuthor,
     VersionConflict,
     VersionMissing,
     WrongArgument,
@@ -90,6 +91,7 @@ _FOR_PEOPLE: Mapping[tuple[str, str], str] = {
         "{quoted} is not a time: write 12h, 90d, tomorrow, friday, 2030-12-31 or 2030-12-31T18:00"
     ),
     ("since", "format"): "{quoted} is not a time: write 2h, 3d, yesterday, monday, 2026-11-17 or 2026-11-17T12:00",
+    ("until", "format"): "{quoted} is not a time: write 2h, 3d, yesterday, monday, 2026-11-17 or 2026-11-17T12:00",
     ("expires_at", "minimum"): "a token cannot expire in the past ({value}): give a later time",
     # This omits the value, which may be a secret.
     ("id", "pattern"): (
@@ -154,6 +156,8 @@ def describe(error: SatchelError, voice: Voice) -> str:
         return f"{voice.name_item(error.kind, error.key)} has version {error.actual}, not {error.expected}"
     if isinstance(error, VersionMissing):
         return f"{voice.name_item(error.kind, error.key)} has no version {error.version}"
+    if isinstance(error, UnknownAuthor):
+        return f"no change here is by {quote(error.by)}"
     if isinstance(error, LabelMissing):
         return f"{voice.name_item('prompt', error.key)} has no label {quote(error.label)}"
     if isinstance(error, AmbiguousItem):

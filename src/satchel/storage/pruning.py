@@ -32,7 +32,7 @@ HISTORY = f"""
     delete from revisions where number > :after and number <= :reached and at < :kept_since and (exists (
         select 1 from revisions newer
         where newer.kind = revisions.kind and newer.item = revisions.item and newer.version > revisions.version
-            and newer.action <> 'delete'
+            and newer.action not in ('delete', 'note')
         order by newer.version limit 1 offset :kept_versions - 1
     ) and not ({_IS_NEEDED_BY_LABEL}) or {IS_OF_REMOVED})
 """

@@ -3,6 +3,7 @@
 Rows are only inserted; `pruning.py` and the removal of an item delete them.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Any, get_args
 
@@ -13,9 +14,9 @@ from satchel.model import EVERY_CHANGE, Action, Author, ChangeQuery, Item, ItemK
 from satchel.storage.database import Row, Tx, explain_damage
 from satchel.storage.pruning import IS_OF_REMOVED
 
-_COLUMNS = "r.number, r.kind, r.item, r.version, r.action, r.at, r.project, r.undoes"  # as in Version
+_COLUMNS = "r.number, r.kind, r.item, r.version, r.action, r.at, r.project, r.undoes, r.note"  # as in Version
 _COUNT = len(_COLUMNS.split(", "))
-AUTHOR = "user_id, token, client, client_version, contract, caller"  # as in Author
+AUTHOR = "user_id, token, client, client_version, contract, caller, session"  # as in Author
 _LABELS_AT = _COUNT + len(AUTHOR.split(", "))
 _FROM = "from revisions r left join authors a on a.number = r.author"
 _SELECT = f"select {_COLUMNS}, {AUTHOR} {_FROM}"
@@ -26,16 +27,21 @@ _LABELS = """
 _SELECT_LABELLED = f"select {_COLUMNS}, {AUTHOR}, {_LABELS} {_FROM}"
 _IS_AUTHOR = """
     user_id = :user and token = :token and client = :client and client_version = :client_version
-    and contract = :contract and caller = :caller
+    and contract = :contract and caller = :caller and session = :session
 """
 
 # `kind || ''` keeps SQLite from using the index by kind, which it would sort whole to find the newest.
 _IS_IN_FEED = "r.number > :after and r.number < :before and r.kind || '' in :kinds"
+# Only ASCII letters match in any case: SQLite's `lower` knows no others.
 _IS_BY = """
-    (client = :by or contract = :by or caller = :by
-        or :is_id and (substr(user_id, 1, :size) = :id or substr(token, 1, :size) = :id))
+    ((:program = '' or :program = client or lower(:program) in (
+            lower(client), lower(client || ' ' || client_version), lower(client || ' ' || session), lower(contract),
+            caller, case when client = '' and contract = '' then 'unknown' end
+        ) or :is_id and (substr(user_id, 1, :size) = :id or substr(token, 1, :size) = :id))
+        and :by_caller in ('', caller) and :by_session in ('', session)
+        and substr(user_id, 1, length(:by_user)) = :by_user)
 """
-_IS_WANTED = f"r.at >= :since and (:by = '' or {_IS_BY})"
+_IS_WANTED = f"r.at >= :since and (:until = '' or r.at < :until) and (:by = '' or {_IS_BY})"
 # The first braces take the condition that selects a part of an index, the second the order of its other columns. All
 # columns of the index are listed, because PostgreSQL does not know that a column which `is null` has one value.
 _FEED = f"""
@@ -54,47 +60,53 @@ _FEED_OF_LOOSE_TASKS = _FEED.format("r.project is null and r.owner = :owner and"
 _MOST_WALKS = 16  # index walks, one after the other; beyond this, one walk over all changes is faster
 _ACTIONS = frozenset(get_args(Action))
 SHORTEST_ID = 8  # the minimum of characters that identify a user or a token
-
-
-_LAST_CHANGE = """
+# An author as `services.history.name_author` writes it.
+_AUTHOR_NAME = r"(?:user ([0-9a-f-]{8,36})(?:, |$))?(a person with )?(.*?)(?: \(([0-9a-f]{4})\))?"
+Position = tuple[int, int]  # of a revision among those of an item: its version and its own number
+LAST: Position = (2**53, 0)
+_MOST_SESSIONS = 100  # sessions of a client, last begun first, among which its last change is sought
+_LAST_CHANGE = f"""
     select at from revisions where number = (
         select max(newest) from (
             select (select max(number) from revisions where author = a.number) as newest
-            from authors a where user_id = :user and client = :client
+            from authors a where user_id = :user and client = :client order by a.number desc limit {_MOST_SESSIONS}
         ) as by_author
     )
 """
 # This query reads project by project, so that it reads no changes in other projects.
-_LAST_CHANGE_WITHIN = """
+_LAST_CHANGE_WITHIN = f"""
     select at from revisions where number = (
         select max(newest) from (
             select (
                 select number from revisions r where r.author = a.number and r.project = p.number
                 order by r.number desc limit 1
             ) as newest
-            from authors a cross join projects p
-            where a.user_id = :user and a.client = :client and p.number in :projects
+            from (
+                select number from authors where user_id = :user and client = :client
+                order by number desc limit {_MOST_SESSIONS}
+            ) a cross join projects p
+            where p.number in :projects
         ) as by_author
     )
 """
 
 
-def add(tx: Tx, item: Item, action: Action, version: int, size: int = 0) -> None:
-    """Record that the transaction's author made this version of an item.
+def add(tx: Tx, item: Item, action: Action, version: int, size: int = 0, note: int = 0) -> None:
+    """Record that the transaction's author made this version of an item, or added a note to it.
 
     `size` is the number of bytes by which the store grew.
     """
     # The casts tell PostgreSQL the types of parameters that may be null.
     sql = f"""
-        insert into revisions (kind, item, version, action, at, author, project, owner, undoes, size)
+        insert into revisions (kind, item, version, action, at, author, project, owner, undoes, size, note)
         select :kind, :item, :version, :action, :now, number, cast(:project as bigint), cast(:owner as text),
-            cast(:undoes as bigint), :size
+            cast(:undoes as bigint), :size, :note
         from authors where {_IS_AUTHOR} returning number
     """
     author = _author_values(tx)
     values: dict[str, object] = {"kind": item.kind, "item": item.number, "version": version, "action": action}
     values |= {"now": tx.scope.began or tx.now, "project": item.project, "owner": item.owner}
-    values |= {"undoes": tx.restores or None, "size": size}
+    values |= {"undoes": tx.restores or None, "size": size, "note": note}
     while not tx.all(sql, **author, **values):
         _add_author(tx)
 
@@ -116,7 +128,8 @@ def keep_state(tx: Tx, item: Item, state: bytes) -> None:
     """Store the state of a version that is being replaced."""
     sql = """
         insert into revision_states (revision, state)
-        select number, :state from revisions where kind = :kind and item = :item and version = :version
+        select number, :state from revisions
+        where kind = :kind and item = :item and version = :version and note = 0
     """
     tx.run(sql, kind=item.kind, item=item.number, version=item.version, state=state)
 
@@ -128,31 +141,34 @@ def of_items(
     projects: Sequence[int] | None = None,
     *,
     query: ChangeQuery = EVERY_CHANGE,
-    before: int = 2**53,
+    before: Position = LAST,
     limit: int = 2**31,
+    with_notes: bool = False,
 ) -> list[Version]:
     """Return matching revisions of the given items, older than `before`, newest first, in all or some projects.
 
     Those of prompts have their labels.
     """
     sql = f"""
-        {_SELECT_LABELLED} where r.kind = :kind and r.item in :items and r.version < :before
+        {_SELECT_LABELLED} where r.kind = :kind and r.item in :items and (r.version, r.number) < (:version, :number)
+            and r.number > :after and (:with_notes or r.note = 0)
             and (:all_projects or r.project in :projects) and {_IS_WANTED}
         order by r.version desc, r.number desc limit :limit
     """
-    values = {"all_projects": projects is None, "projects": list(projects or ())}
-    values |= {"since": query.since, **_author_filter(query.by)}
-    return [_revision(row) for row in tx.all(sql, kind=kind, items=items, before=before, limit=limit, **values)]
+    version, number = before
+    values = {"all_projects": projects is None, "projects": list(projects or ()), "with_notes": with_notes}
+    values |= {"version": version, "number": number, "limit": limit, **_filter_values(query)}
+    return [_revision(row) for row in tx.all(sql, kind=kind, items=items, **values)]
 
 
-def states_since(tx: Tx, kind: ItemKind, item: int, version: int) -> list[tuple[int, bytes | None]]:
-    """Return version and stored state of each revision of an item, from the newest one down to `version`."""
+def states_since(tx: Tx, kind: ItemKind, item: int, version: int) -> list[tuple[int, int | None, bytes | None]]:
+    """Return version, project and stored state of each revision of an item, from the newest one down to `version`."""
     sql = """
-        select version, state from revisions left join revision_states on revision = number
-        where kind = :kind and item = :item and version >= :version order by version desc
+        select version, project, state from revisions left join revision_states on revision = number
+        where kind = :kind and item = :item and version >= :version and note = 0 order by version desc
     """
     rows = tx.all(sql, kind=kind, item=item, version=version)
-    return [(version, None if state is None else bytes(state)) for version, state in rows]
+    return [(version, project, None if state is None else bytes(state)) for version, project, state in rows]
 
 
 def time_of(tx: Tx, number: int) -> str:
@@ -238,12 +254,12 @@ def last_by(tx: Tx, user: str, projects: Sequence[int] | None, limit: int) -> li
     """Return the times of a user's last transactions, newest first, except undone ones and undos.
 
     With `projects`, return only transactions that changed something in one of these. Transactions that only removed
-    items permanently are omitted.
+    items permanently, or only added notes, are omitted.
     """
     sql = f"""
         select at from revisions r
-        where undoes is null and author in (select number from authors where user_id = :user) and {_IS_WITHIN}
-            and not ({IS_OF_REMOVED})
+        where undoes is null and note = 0 and not ({IS_OF_REMOVED}) and {_IS_WITHIN}
+            and author in (select number from authors where user_id = :user)
             and (at, author) not in (select t.at, t.author from revisions u join revisions t on t.number = u.undoes)
         group by at order by at desc limit :limit
     """
@@ -269,9 +285,10 @@ def taken_back(tx: Tx, changes: Sequence[Version]) -> set[tuple[str, str]]:
 
 
 def of_transaction(tx: Tx, user: str, at: str, projects: Sequence[int] | None) -> list[Version]:
-    """Return a user's changes in one transaction, newest first; with `projects`, only changes in these."""
+    """Return a user's changes in one transaction except notes, newest first; with `projects`, only changes in these."""
     sql = f"""
-        {_SELECT} where r.at = :at and user_id = :user and r.author = a.number and {_IS_WITHIN} order by r.number desc
+        {_SELECT} where r.at = :at and user_id = :user and r.author = a.number and r.note = 0 and {_IS_WITHIN}
+        order by r.number desc
     """
     values = {"all_projects": projects is None, "projects": list(projects or ())}
     return [_revision(row) for row in tx.all(sql, at=at, user=user, **values)]
@@ -279,8 +296,8 @@ def of_transaction(tx: Tx, user: str, at: str, projects: Sequence[int] | None) -
 
 def _add_author(tx: Tx) -> None:
     sql = """
-        insert into authors (user_id, token, client, client_version, contract, caller)
-        values (:user, :token, :client, :client_version, :contract, :caller) on conflict do nothing
+        insert into authors (user_id, token, client, client_version, contract, caller, session)
+        values (:user, :token, :client, :client_version, :contract, :caller, :session) on conflict do nothing
     """
     tx.run(sql, **_author_values(tx))
 
@@ -295,7 +312,12 @@ def _filter_values(query: ChangeQuery) -> dict[str, Any]:
 
 
 def _author_filter(by: str) -> dict[str, Any]:
-    return {"by": by, "id": by.lower(), "size": len(by), "is_id": len(by) >= SHORTEST_ID}
+    """Split the name of an author, such as `user 1a2b3c4d, a person with page`, into its parts."""
+    found = re.fullmatch(_AUTHOR_NAME, by, re.DOTALL | re.IGNORECASE)
+    user, person, program, session = found.groups("") if found else ("", "", by, "")
+    named = {"by_user": user.lower(), "by_caller": "person" if person else "", "by_session": session.lower()}
+    is_id = len(program) >= SHORTEST_ID
+    return {"by": by, **named, "program": program, "id": program.lower(), "size": len(program), "is_id": is_id}
 
 
 def _revision(row: Row) -> Version:
@@ -329,6 +351,17 @@ def names_of(
     sql = _NAMES[kind]
     values = {"all_projects": projects is None, "projects": list(projects or ())} if kind == "task" else {}
     return {number: (name, title) for number, name, title in tx.all(sql, numbers=list(numbers), **values)}
+
+
+def note_texts(tx: Tx, notes: Sequence[int], projects: Sequence[int] | None, longest: int) -> dict[int, str]:
+    """Return the beginnings of those of the given notes whose tasks are in one of `projects`; None means anywhere."""
+    sql = """
+        select n.number, substr(n.text, 1, :longest) from task_notes n join tasks t on t.number = n.task
+        where n.number in :notes and (:all_projects or t.project in :projects)
+    """
+    values = {"all_projects": projects is None, "projects": list(projects or ())}
+    rows = tx.all(sql, notes=list(notes), longest=longest, **values)
+    return {int(number): str(text) for number, text in rows}
 
 
 # -- the size of history and trash, for the operator of a store -----------------------------------------------------

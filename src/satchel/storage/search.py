@@ -13,7 +13,7 @@ from msgspec import Struct
 from satchel.model import ItemKind
 from satchel.storage.database import Row, Tx, explain_damage
 from satchel.storage.search_words import MAX_INDEXED, MOST_COUNTED, ItemText, list_correctable, make_key, make_words
-from satchel.storage.tasks import CONFINED, Allowed, confine
+from satchel.storage.tasks import CONFINED, NOTE_TEXT, Allowed, confine
 
 FoundKind = Literal["prompt", "document", "task"]
 KINDS: tuple[FoundKind, ...] = ("prompt", "document", "task")
@@ -52,6 +52,7 @@ class FoundText(Struct, frozen=True):
     expires: str | None = None  # a day
     replaced_by: str | None = None
     project: int | None = None  # its number
+    notes: str = ""  # on a task, the last one first
     layer: str = ""  # the personal project, if the item is from there
 
 
@@ -235,9 +236,9 @@ _ITEMS = {
         select number, project, null, name, name, null, description, substr(content, 1, :longest)
         from documents where number > :after and number <= :last and deleted_at is null order by number limit :batch
     """,
-    "task": """
+    "task": f"""
         select number, project, owner, title, '', (select string_agg(tag, ' ') from task_tags where task = number),
-            null, substr(description, 1, :longest)
+            null, coalesce(substr(description, 1, :longest), '') || coalesce('\n' || {NOTE_TEXT}, '')
         from tasks where number > :after and number <= :last and deleted_at is null order by number limit :batch
     """,
 }
@@ -282,7 +283,8 @@ _TEXTS: dict[FoundKind, str] = {
         from documents where number in :numbers
     """,
     "task": f"""
-        select number, '', title, null, coalesce(description, ''), null, null, project from tasks
+        select number, '', title, null, coalesce(description, ''), null, null, project, coalesce({NOTE_TEXT}, '')
+        from tasks
         where owner || '' = :owner and number in :numbers and {CONFINED}
     """,
 }

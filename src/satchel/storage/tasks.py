@@ -445,13 +445,41 @@ def _read_claim(row: Row) -> Claim:
 
 # -- notes ------------------------------------------------------------------------------------------------------
 
+# The last notes on a task, newest first, up to a limit: searches find their words.
+NOTE_TEXT = """(
+    select substr(string_agg(text, '\n'), 1, 100000) from (
+        select text from task_notes where task = tasks.number order by number desc limit 200
+    ) as last
+)"""
 
-def add_note(tx: Tx, owner: str, task: int, text: str, at: str | None = None) -> None:
-    """Add a note by the transaction's author to an owner's task, at the transaction's time or the given one."""
+
+def add_note(tx: Tx, owner: str, task: int, text: str, at: str) -> int:
+    """Add a note by the transaction's author to an owner's task; return its number."""
     sql = """
         insert into task_notes (task, owner, author, at, text) values (:task, :owner, :author, :at, :text)
+        returning number
     """
-    tx.run(sql, task=task, owner=owner, author=find_author(tx), at=at or tx.now, text=text)
+    row = tx.one(sql, task=task, owner=owner, author=find_author(tx), at=at, text=text)
+    assert row is not None, "an insert returns its row"
+    return int(row[0])
+
+
+def renew_time(tx: Tx, owner: str, task: int, at: str) -> None:
+    """Store the time of the last change of an owner's task; an earlier time changes nothing."""
+    sql = "update tasks set updated_at = :at where number = :task and owner = :owner and updated_at < :at"
+    tx.run(sql, task=task, owner=owner, at=at)
+
+
+def note_text(tx: Tx, owner: str, task: int) -> str:
+    """Return the text of the last notes of an owner's task, newest first, as searches read it."""
+    sql = f"select {NOTE_TEXT} from tasks where number = :task and owner = :owner"
+    return tx.value(sql, task=task, owner=owner) or ""
+
+
+def set_note_text(tx: Tx, owner: str, task: int, folded: str) -> None:
+    """Store the folded text of a task's notes, which searches for a literal text read."""
+    sql = "update task_texts set notes = :folded where task = :task and owner = :owner and notes <> :folded"
+    tx.run(sql, task=task, owner=owner, folded=folded)
 
 
 def count_notes(tx: Tx, owner: str, task: int) -> int:
@@ -579,7 +607,9 @@ _TAGGED = "and (select count(*) from task_tags g where g.task = t.number and g.t
 # This is a scalar sub-select, because `exists` could become a join that reads the texts of all the owner's tasks first.
 _CONTAINING = """
     and (
-        select instr(x.title, :text) > 0 or instr(x.description, :text) > 0 from task_texts x where x.task = t.number
+        select instr(x.title, :text) > 0 or instr(x.description, :text) > 0
+            or (:reads_notes and instr(x.notes, :text) > 0)
+        from task_texts x where x.task = t.number
     )
 """
 
@@ -689,6 +719,7 @@ def _values(tx: Tx, owner: str, query: TaskQuery, allowed: Allowed) -> dict[str,
         "tags": list(query.tags),
         "needed": query.needed_tags,
         "text": query.text,
+        "reads_notes": query.reads_notes,
         "now": tx.now,
         "holder_key": query.holder_key or "",
         "completed_since": query.completed_since,
@@ -718,12 +749,14 @@ def _few(tx: Tx, owner: str, query: TaskQuery, allowed: Allowed) -> tuple[list[i
     by_tag = "select task from task_tags where owner = :owner and tag in :tags limit :limit"
     by_text = """
         select task from task_texts
-        where owner = :owner and (instr(title, :text) > 0 or instr(description, :text) > 0) limit :limit
+        where owner = :owner and (
+            instr(title, :text) > 0 or instr(description, :text) > 0 or (:reads_notes and instr(notes, :text) > 0)
+        ) limit :limit
     """
     groups = [[tag] for tag in query.tags] if query.needs_all_tags else [list(query.tags)] if query.tags else []
     searches: list[tuple[str, dict[str, object]]] = [(by_tag, {"tags": tags}) for tags in groups]
     if query.text:
-        searches.append((by_text, {"text": query.text}))
+        searches.append((by_text, {"text": query.text, "reads_notes": query.reads_notes}))
     for sql, values in searches:
         rows = tx.all(sql, owner=owner, limit=_FEW + 1, **values)
         if len(rows) <= _FEW:

@@ -157,7 +157,7 @@ _FORMS = {
     "d": f"(d) {_TASK}",
     "a": f"(a) {_TASK}",
     "h": f"(h) {NUMBER}",  # changes, versions of an item, the newest change
-    "v": f"(v) {NUMBER}",
+    "v": f"(v) {NUMBER} {NUMBER}",
     "s": f"(s) {NUMBER}",
     "f": f"(f) {NUMBER}",  # hits, by the number of hits before, because their order has no key; hits in all projects
     "e": f"(e) {NUMBER}",

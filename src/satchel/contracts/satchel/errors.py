@@ -115,6 +115,11 @@ def explain_missing_version(missing: errors.VersionMissing) -> Body:
     return error("not_found", _sentence(missing), hint, versions=list(missing.kept))
 
 
+def explain_unknown_author(unknown: errors.UnknownAuthor) -> Body:
+    hint = f"Authors of changes here: {'; '.join(unknown.authors)}." if unknown.authors else "Leave by out."
+    return error("not_found", _sentence(unknown), hint, argument="by", near=list(unknown.authors) or None)
+
+
 def explain_missing_label(missing: errors.LabelMissing) -> Body:
     near = list(missing.known)
     return error("not_found", _sentence(missing), _list_labels(missing), near=near or None)
@@ -226,6 +231,7 @@ FAILURES: dict[type[Exception], Callable[[Any], Body]] = {
         argument="key",
     ),
     errors.VersionMissing: explain_missing_version,
+    errors.UnknownAuthor: explain_unknown_author,
     errors.LabelMissing: explain_missing_label,
     WrongValue: lambda wrong: error(
         "invalid_argument",
@@ -423,7 +429,10 @@ _ENTRIES = {  # examples of an object, or of an entry of these lists
 _OTHER_HINT = "See the tool's input schema."
 # Sentences for values whose form in tools differs from the form that people use.
 _OWN_SENTENCES = {
-    ("since", "format"): "since must be a time like 2026-11-17 or 2026-11-17T12:30, or an age like 2h or 3d",
+    ("since", "format"): (
+        "since must be an age like 2h or 3d, a time like 2026-11-17 or 2026-11-17T12:30, or the since of an answer"
+    ),
+    ("until", "format"): "until must be an age like 2h or 3d, or a time like 2026-11-17 or 2026-11-17T12:30",
     ("due", "format"): "due must be a day like 2026-11-30",
     ("expires", "format"): "expires must be a day like 2026-11-30",
     ("project", "everywhere"): (
@@ -449,7 +458,8 @@ _ARGUMENT_HINTS = {  # by field and rule
     ("", "signs"): "Write +x to add, -x to remove; entries without signs replace all.",
     ("", "uniqueItems"): "Name each once.",
     ("cursor", "format"): "Leave it out to get the first page.",
-    ("since", "format"): "Leave it out to get all changes.",
+    ("since", "format"): "For example 2h.",
+    ("until", "format"): "For example 2h.",
     ("due", "format"): "Leave it out if the task has no due day.",
     ("due", "filter"): "A week is today and the 6 days after it; <2026-12-01 is every day before that one.",
     ("expires", "format"): "An empty text removes the day.",

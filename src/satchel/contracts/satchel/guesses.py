@@ -11,11 +11,11 @@ from contextlib import suppress
 from satchel.contracts.content import format_minute
 from satchel.contracts.contract import Context
 from satchel.contracts.satchel.answers import may_read
-from satchel.contracts.satchel.history import name_author
 from satchel.contracts.schema import UnknownArgument
 from satchel.errors import EntryRefused, NotFound, Reason, Refused
 from satchel.model import uri_of
 from satchel.services import layers, lookup, projects, tasks
+from satchel.services.history import name_author
 from satchel.services.texts import closest_name, closest_names
 from satchel.storage.search import FoundKind
 

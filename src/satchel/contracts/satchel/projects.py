@@ -13,7 +13,7 @@ from satchel.contracts.content import format_count, format_minute, join_lines
 from satchel.contracts.contract import Body, Context
 from satchel.contracts.satchel import answers
 from satchel.contracts.satchel.answers import may_read
-from satchel.contracts.satchel.history import name_author, read_since
+from satchel.contracts.satchel.history import read_since
 from satchel.contracts.satchel.task_answers import format_task, make_row, tells_taken
 from satchel.contracts.satchel.tools import AddProject, CatchUp, ListProjects, Remember
 from satchel.model import (
@@ -28,7 +28,7 @@ from satchel.model import (
     Version,
 )
 from satchel.services import documents, history, layers, projects, prompts, tasks
-from satchel.services.history import Burst, Completion
+from satchel.services.history import Burst, Completion, name_author
 from satchel.services.rules import read_due
 
 _MOST_COMPLETED = 10

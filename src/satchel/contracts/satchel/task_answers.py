@@ -5,19 +5,22 @@ from functools import wraps
 from typing import Any
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from satchel.contracts.content import format_count, format_minute, join_lines
 from satchel.contracts.contract import Body, Context, Reply
 from satchel.contracts.satchel.answers import add_notes
+from satchel.contracts.satchel.history import describe_versions
 from satchel.contracts.satchel.texts import find_links
 from satchel.contracts.satchel.tools import Neighbour, Note, TaskRow, WholeTask
-from satchel.model import Claim, Holder, Task, TaskNote
-from satchel.services import tasks, texts
+from satchel.model import MAX_DESCRIPTION, ChangeQuery, Claim, Holder, Task, uri_of
+from satchel.services import history, tasks, texts
 from satchel.services.task_lines import Mark, TaskLine, write
 
 HIDDEN_BLOCKER = "a task of a project that is not open here"
 
 _MOST_NOTES = 50  # notes in an answer about one task
+_MOST_NEWS = 100  # changes and notes in an answer about what is new
 _MOST_BOXES = 5  # unticked boxes that a note names
 _LONGEST_BOX = 60
 MARKS: dict[str, Mark] = {"pending": "", "in_progress": "~", "review": "?", "completed": "x", "cancelled": "-"}
@@ -175,6 +178,7 @@ def show_whole(context: Context, task: Task, here: str) -> tuple[str, WholeTask]
     parents = tasks.list_some(context.tx, context.scope, [task.parent] if task.parent else [])
     children = tasks.list_subtasks(context.tx, context.scope, task.number) if task.subtasks else []
     notes, count = tasks.list_notes(context.tx, context.scope, task.number, _MOST_NOTES)
+    names = history.name_authors([one.author for one in notes], context.scope)
     links, linked_from = find_links(context, "task", task)
     claim = task.claim
     whole = WholeTask(
@@ -200,23 +204,15 @@ def show_whole(context: Context, task: Task, here: str) -> tuple[str, WholeTask]
         holder=claim.holder if claim else "",
         until=format_minute(claim.until) if claim else "",
         fence=claim.fence if claim else 0,
-        notes=[Note(format_minute(one.at), _name_author(one), one.text) for one in notes],
+        notes=[Note(format_minute(one.at), names[one.author], one.text) for one in notes],
         older_notes=count - len(notes),
         links=links,
         linked_from=linked_from,
     )
-    facts = [
-        f"version {task.version}",
-        f"created {whole.created}",
-        f"updated {whole.updated}",
-        f"{task.status} {whole.completed}" if whole.completed else "",
-        f"in review since {format_minute(task.review_at)}" if task.review_at else "",
-        f"fence {task.claim.fence}" if task.claim else "",
-    ]
     older = [f"({format_count(whole.older_notes, 'older note')} left out)"] if whole.older_notes else []
     more_children = ["..."] if task.subtasks > len(children) else []
     parts = [
-        f"{format_task(task)}\n{', '.join(filter(None, facts))}",
+        _format_head(task, whole),
         task.description or "",
         _format_list("Waits for", map(_format_neighbour, blockers)),
         _format_list("Blocks", map(_format_neighbour, blocked)),
@@ -229,6 +225,55 @@ def show_whole(context: Context, task: Task, here: str) -> tuple[str, WholeTask]
     return "\n\n".join(filter(None, parts)), whole
 
 
+def show_news(context: Context, task: Task, here: str, query: ChangeQuery) -> tuple[str, dict[str, Any]]:
+    """Return a task with only its changes and notes since a time or another change, as text and as members."""
+    _, whole = show_whole(context, task, here)
+    item, found, has_more = history.list_versions(
+        context.tx, context.scope, uri_of("task", task.number), query=query, limit=_MOST_NEWS, with_notes=True
+    )
+    rows, lines = describe_versions(context, item, found, MAX_DESCRIPTION)
+    changes = [row for row, one in zip(rows, found, strict=True) if not one.note]
+    told = [line for line, one in zip(lines, found, strict=True) if not one.note]
+    texts = history.read_notes(context.tx, context.scope, found, MAX_DESCRIPTION)
+    notes = [
+        Note(row["at"], row["by"], texts[one.note])
+        for row, one in zip(rows[::-1], found[::-1], strict=True)
+        if one.note in texts
+    ]
+    news = replace(
+        whole,
+        description=None,
+        parent=None,
+        blocked_by=[],
+        blocks=[],
+        children=[],
+        links=(),
+        linked_from=(),
+        notes=notes,
+        older_notes=0,
+    )
+    parts = [
+        _format_head(task, whole),
+        _format_list("Changes", [*told, *(["older ones are left out: see history"] if has_more else [])]),
+        _format_list("Notes", [f"{one.at} {one.by}: {one.text}" for one in notes]),
+        "" if found else "No changes and no notes since then.",
+    ]
+    more = {"more_changes": True} if has_more else {}
+    return "\n\n".join(filter(None, parts)), {"task": news, "changes": changes, **more}
+
+
+def _format_head(task: Task, whole: WholeTask) -> str:
+    facts = [
+        f"version {task.version}",
+        f"created {whole.created}",
+        f"updated {whole.updated}",
+        f"{task.status} {whole.completed}" if whole.completed else "",
+        f"in review since {format_minute(task.review_at)}" if task.review_at else "",
+        f"fence {task.claim.fence}" if task.claim else "",
+    ]
+    return f"{format_task(task)}\n{', '.join(filter(None, facts))}"
+
+
 def _format_list(title: str, lines: Iterable[str]) -> str:
     listed = "".join(f"\n- {line}" for line in lines)
     return f"{title}:{listed}" if listed else ""
@@ -237,8 +282,3 @@ def _format_list(title: str, lines: Iterable[str]) -> str:
 def _format_neighbour(task: Task) -> str:
     mark = MARKS[task.status]
     return " ".join(filter(None, [f"#{task.number}", f"[{mark}]" if mark else "", join_lines(task.title)]))
-
-
-def _name_author(note: TaskNote) -> str:
-    author = note.author
-    return f"{author.client} {author.client_version}".strip() or author.contract or "unknown"

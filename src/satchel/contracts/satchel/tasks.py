@@ -12,10 +12,12 @@ from satchel.contracts.contract import Body, Context, Reply
 from satchel.contracts.satchel import answers, task_answers, tools
 from satchel.contracts.satchel.answers import answer_once, decode_cursor, read_tags
 from satchel.contracts.satchel.errors import name_target
+from satchel.contracts.satchel.history import read_since
 from satchel.errors import EntryRefused, Forbidden, NotFound, Reason, WrongArgument
 from satchel.model import (
     ALL_PROJECTS,
     BlockerChange,
+    ChangeQuery,
     ListChange,
     Task,
     TaskDraft,
@@ -25,7 +27,7 @@ from satchel.model import (
     TaskQuery,
 )
 from satchel.protocol.cursors import encode_cursor
-from satchel.services import lookup, rules, task_lines, tasks
+from satchel.services import history, lookup, rules, task_lines, tasks
 
 LISTS: dict[TaskFilter, str] = {
     "ready": "o",
@@ -116,8 +118,15 @@ def get_task(context: Context, args: tools.GetTask) -> Body:
     with _name_project(context, args.project):
         task = tasks.find(context.tx, context.scope, args.task, args.project or None)
     here = task.project or context.scope.project
-    text, whole = task_answers.show_whole(context, task, here)
-    return answers.reply(context, text, project=here, task=whole)
+    if args.since is UNSET:
+        text, whole = task_answers.show_whole(context, task, here)
+        members: dict[str, Any] = {"task": whole}
+    else:
+        after, since = read_since(context, args.since)
+        text, members = task_answers.show_news(context, task, here, ChangeQuery(since=since, after=after))
+    members["since"] = encode_cursor("s", history.find_last_change(context.tx, context.scope, task.number))
+    text += f"\n\nLater changes: since {members['since']}"
+    return answers.reply(context, text, project=here, **members)
 
 
 # -- changes ----------------------------------------------------------------------------------------------------
@@ -180,7 +189,7 @@ def update_task(context: Context, args: tools.UpdateTask) -> Body:
     version, fence, holder = args.expected_version or None, args.fence or None, task_answers.find_protector(context)
     with name_target():
         after = tasks.update(context.tx, context.scope, before, patch, version, fence, holder=holder)
-    _add_note(context, before, args.note)
+    _add_note(context, after, args.note)
     is_changed = after.version != before.version or args.note is not UNSET
     notes = task_answers.describe_holder(context, before) if is_changed and not fence else []
     notes += task_answers.describe_move(before, after)
@@ -197,7 +206,7 @@ def complete_task(context: Context, args: tools.CompleteTask) -> Body:
     status = tasks.choose_status(context.tx, before, "completed")
     was_completed = before.status == status
     after = tasks.update(context.tx, context.scope, before, TaskPatch(status=status), fence=fence, holder=holder)
-    _add_note(context, before, args.note)
+    _add_note(context, after, args.note)
     if was_completed:
         if status == "review":
             return _reply("Already in review:", context, after, notes=task_answers.describe_closing(context, after))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from msgspec import Struct, UnsetType
+from msgspec import UNSET, Struct, UnsetType
 
 from satchel.contracts.content import format_count, join_lines
 from satchel.contracts.contract import Context, Reply
@@ -43,9 +43,17 @@ class Reading(Struct, frozen=True, kw_only=True):
 
 
 def read_part(
-    text: str, lines: str | UnsetType, heading: str | UnsetType, *, is_whole: bool = False, has_headings: bool = True
+    text: str,
+    lines: str | UnsetType,
+    heading: str | UnsetType = UNSET,
+    *,
+    is_whole: bool = False,
+    has_headings: bool = True,
+    takes_only_lines: bool = False,
 ) -> Reading:
     """Return the requested part of a text; by default, all of a short text, or the beginning of a long one.
+
+    With `takes_only_lines`, the tool has no arguments `heading` and `whole` for the rest of a long text.
 
     Raises:
         WrongArgument: `lines` is not a range, or both lines and a heading are given.
@@ -63,7 +71,7 @@ def read_part(
         return _show(part, (f"The same heading is also in lines {also}.",) if others else ())
     if is_whole or len(text) <= texts.LONGEST_WHOLE:
         return Reading(text=text)
-    return _show_beginning(text, has_headings=has_headings)
+    return _show_beginning(text, has_headings=has_headings, takes_only_lines=takes_only_lines)
 
 
 def can_have_headings(mime_type: str) -> bool:
@@ -78,7 +86,7 @@ def _show(part: texts.TextPart, notes: tuple[str, ...] = ()) -> Reading:
     return Reading(text=part.text, lines=lines, of=part.total, notes=notes)
 
 
-def _show_beginning(text: str, *, has_headings: bool) -> Reading:
+def _show_beginning(text: str, *, has_headings: bool, takes_only_lines: bool) -> Reading:
     part = texts.take_beginning(text)
     outline, left_out = texts.make_outline(text) if has_headings else ((), 0)
     headings = tuple(f"{one.line} {'#' * one.level} {one.text[:200]}" for one in outline)
@@ -86,8 +94,9 @@ def _show_beginning(text: str, *, has_headings: bool) -> Reading:
     if part.last == 1 and len(part.text.rstrip("\n")) < len(text.partition("\n")[0]):
         more += " Line 1 is longer than what is shown."
     ways = 'lines (like "40-90"), a heading, or ' if headings else 'lines (like "40-90") or ' if part.total > 1 else ""
+    how = 'lines (like "40-90")' if takes_only_lines else f"{ways}whole: true"
     size = f"{len(text)} characters in {format_count(part.total, 'line')}"
-    note = f"It has {size}.{more} Read on with {ways}whole: true."
+    note = f"It has {size}.{more} Read on with {how}."
     lines = "1" if part.last == 1 else f"1-{part.last}"
     return Reading(text=part.text, lines=lines, of=part.total, outline=headings, notes=(note,), is_shortened=True)
 

@@ -264,8 +264,9 @@ COUNTED = object_of(
     **dict.fromkeys(("prompts", "documents", "open_tasks", "changes"), INTEGER),
 )
 VERSION = {"version": INTEGER, **dict.fromkeys(("at", "action", "by"), STRING)}
-LABELLED = object_of(*VERSION, **VERSION, labels=STRINGS)
-CHANGE = object_of("kind", "item", *VERSION, kind=STRING, item=STRING, title=STRING, **VERSION)
+# A version in the history of an item has the fields that it changed. A note has its text, and makes no version.
+CHANGE = object_of("kind", "item", *VERSION, kind=STRING, item=STRING, title=STRING, text=STRING, **VERSION)
+VERSIONS = list_of(object_of(*VERSION, **VERSION, fields=STRINGS, labels=STRINGS, text=STRING))
 FILLED_IN = {"name": STRING, "from": STRING, "text": STRING, "version": INTEGER, "label": STRING}
 DELETED = object_of("kind", "item", kind=STRING, item=STRING, title=STRING)
 REFERRED = list_of(object_of("item", "by", item=STRING, by=STRINGS))
@@ -337,7 +338,11 @@ class NewPrompt(Struct):
 
 
 PromptReference = Annotated[
-    str, Meta(description="Name, name@label, title or id", extra=hidden(max_length=500, is_blank_refused=True))
+    str,
+    Meta(
+        description="Name, name@label, title or id",
+        extra=hidden(takes_numbers=True, max_length=500, is_blank_refused=True),
+    ),
 ]
 PromptTitle = Annotated[str, Meta(extra=hidden(is_trimmed=True, max_length=MAX_TITLE, is_blank_refused=True))]
 PromptContent = Annotated[str, Meta(extra=hidden(max_bytes=MAX_CONTENT_BYTES, is_blank_refused=True))]
@@ -419,7 +424,7 @@ class NewDocument(Struct):
 
 
 DocumentReference = Annotated[
-    str, Meta(description="Name or URI", extra=hidden(max_length=2000, is_blank_refused=True))
+    str, Meta(description="Name or URI", extra=hidden(takes_numbers=True, max_length=2000, is_blank_refused=True))
 ]
 DocumentContent = Annotated[str, Meta(description="Text; base64 for binary types")]
 
@@ -634,7 +639,8 @@ class UpdateItems(InProject):
 
 class History(InProject):
     item: HistoryItem | UnsetType = UNSET
-    since: Annotated[str, Meta(description="Time, 2h, 3d or marker", extra=_LINE)] | UnsetType = UNSET
+    since: Annotated[str, Meta(description="Time, 2h or marker", extra=_LINE)] | UnsetType = UNSET
+    until: Text | UnsetType = UNSET
     version: Version | UnsetType = UNSET
     against: Annotated[int, Meta(description="Diff from it", extra=_NUMBER)] | UnsetType = UNSET
     by: Text | UnsetType = UNSET
@@ -885,7 +891,12 @@ TOOLS = (
         "List tasks, most urgent first",
         answer_of("tasks", tasks=TASKS, next_cursor=STRING, held=INTEGER),
     ),
-    _task("get_task", GetTask, "Read a task with its notes and subtasks", answer_of("task", task=WHOLE_TASK)),
+    _task(
+        "get_task",
+        GetTask,
+        "Read a task with its notes and subtasks",
+        answer_of("task since", task=WHOLE_TASK, since=STRING, changes=VERSIONS, more_changes=BOOLEAN),
+    ),
     _task("add_tasks", AddTasks, "Add tasks, one per line", answer_of("tasks", tasks=TASKS), ADDS),
     _task(
         "update_task",
@@ -940,13 +951,14 @@ TOOLS = (
         _history,
         "history",
         History,
-        "List changes in the project; with item, its versions, one version or a diff",
+        "List changes; with item, its versions, one version or a diff",
         answer_of(
             *("changes", "kind item versions", "kind item version text", "kind item version against diff"),
-            **dict.fromkeys(("kind", "item", "text", "diff", "since", "next_cursor"), STRING),
-            **dict.fromkeys(("version", "against"), INTEGER),
+            **dict.fromkeys(("kind", "item", "text", "diff", "lines", "since", "next_cursor"), STRING),
+            **dict.fromkeys(("version", "against", "of"), INTEGER),
+            outline=STRINGS,
             changes=list_of(CHANGE),
-            versions=list_of(LABELLED),
+            versions=VERSIONS,
         ),
     ),
     _tool(

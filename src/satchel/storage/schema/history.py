@@ -75,11 +75,12 @@ create table authors (
     client_version {text} not null,
     contract {text} not null,
     caller {text} not null,
-    constraint authors_caller unique (user_id, token, client, client_version, contract, caller)
+    session {text} not null default '',
+    constraint authors_caller unique (user_id, token, client, client_version, contract, caller, session)
 ) {strict};
 
 -- `size` is by how many bytes the change made the store grow. They count as its author's for as long as history has the
--- revision, as does an item that it added.
+-- revision, as does an item that it added. A note on a task makes no version: its row has the task's present one.
 create table revisions (
     number {number},
     kind {text} not null,
@@ -92,7 +93,8 @@ create table revisions (
     owner {text},
     undoes {integer},
     size {integer} not null default 0,
-    constraint revisions_version unique (kind, item, version)
+    note {integer} not null default 0,
+    constraint revisions_version unique (kind, item, version, note)
 ) {strict};
 create index revisions_by_author on revisions (author, number);
 create index revisions_by_owner on revisions (project, owner, number);

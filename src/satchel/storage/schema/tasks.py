@@ -59,7 +59,8 @@ create table task_texts (
     task {integer} primary key references tasks (number) on delete cascade,
     owner {text} not null,
     title {text} not null,
-    description {text} not null
+    description {text} not null,
+    notes {text} not null default ''
 ) {strict};
 create index task_texts_by_owner on task_texts (owner, task);
 
