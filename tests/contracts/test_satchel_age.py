@@ -125,6 +125,10 @@ def test_items_expire_and_are_replaced(store: str, serve: Callable[..., Client])
     }
     assert "- prompt tone: Tone (expired on 2026-10-01, replaced by tone-2)\n" in text(client, "search", query="warm")
 
+    literal = [one["reference"] for one in ok(client, "search", query='"warm"', limit=4)["hits"]]
+    assert (literal[:2], literal[2:]) == (["tone-2", "new.md"], ["tone", "old.md"])
+    assert len(ok(client, "search", query='"warm"', limit=3)["hits"]) == 3
+
     # History, restore and undo know both.
     ok(client, "update_prompt", prompt="tone", expires="", replaced_by="")
     assert "expires" not in ok(client, "list_prompts", query="Tone:")["prompts"][0]
