@@ -17,6 +17,7 @@ REFERENCES: dict[str, tuple[str, ...]] = {
     "task": TASK,
     "task_id": TASK,
     "blocked_by": TASK,
+    "parent": TASK,
     "lines": TASK,
     "user_id": USER,
     "prompt": PROMPT,

@@ -17,6 +17,9 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
+from satchel.model import Holder, Scope
+from satchel.services import tasks
+from satchel.storage.database import open_database
 from tests.support.command import done, value
 from tests.support.command import run as run_command
 
@@ -160,6 +163,28 @@ def test_a_board_shows_the_columns_and_its_keys_move_a_task(
     board.assert_restored()
     shown = value(run_command("task", "show", "1", "--json", environment=home))["task"]
     assert (shown["status"], shown["priority"]) == ("pending", "urgent")
+
+
+@pytest.mark.process
+def test_a_key_asks_before_it_changes_what_an_agent_holds(
+    satchel: Command, home: dict[str, str], open_board: Callable[..., Board]
+) -> None:
+    satchel("task", "add", "One")
+    database = open_database(str(Path(home["SATCHEL_HOME"]) / "satchel.db"))
+    with database.read() as tx:
+        scope = Scope(user=tx.value("select owner from tasks"))
+    with database.write(scope) as tx:
+        tasks.claim(tx, scope, 1, Holder("cursor 3f2a", "k"), 30)
+    database.close()
+    board = open_board()
+    board.wait_for(lambda text: "In progress 1" in text)
+    board.press("l")
+    board.press("x")
+    board.wait_for(lambda text: "#1 is held by cursor 3f2a until " in text and "press x again to go on" in text)
+    board.press("x")
+    board.wait_for(lambda text: "Done 1" in text)
+    board.press("q")
+    assert board.end() == 0
 
 
 @pytest.mark.process

@@ -8,12 +8,13 @@ from typing import Any
 
 from rs_bpe.bpe import openai
 
-from satchel.model import Scope, TaskPatch
+from satchel.model import Holder, Scope, TaskPatch
 from satchel.services import tasks, users
 from satchel.storage.database import open_database
 from tests.cli.conftest import Command
 from tests.support.command import done, failed, value
 from tests.support.stdio import NEWEST, Server
+from tests.support.terminal import on_terminal
 
 ADA = "6f0a2f5e-9c1c-4a6e-8a51-0d8f8f3c2b11"
 
@@ -130,6 +131,45 @@ def test_a_task_has_all_that_the_tools_know(satchel: Command) -> None:
     assert "2026-13-01' is not a day" in failed(satchel("task", "edit", "2", "--due", "2026-13-01"), 2)
     assert "cannot wait for itself" in failed(satchel("task", "edit", "2", "--after", "2"), 2)
     assert "has version 2, not 1" in failed(satchel("task", "edit", "2", "New", "--version", "1"), 1)
+
+
+def test_people_are_asked_before_they_change_what_an_agent_holds(
+    satchel: Command, environment: dict[str, str], store: str
+) -> None:
+    for title in ("One", "Two", "Three"):
+        done(satchel("task", "add", title, "-t", "x"))
+    database = open_database(store)
+    with database.read() as tx:
+        scope = Scope(user=tx.value("select owner from tasks where number = 1"))
+
+    def hold() -> None:
+        with database.write(scope) as tx:
+            for number in (1, 2):
+                tasks.claim(tx, scope, number, Holder("cursor 3f2a", "k"), 30, takes_over=True)
+
+    hold()
+    refused = re.compile(
+        r"satchel: task #[12] is held by cursor 3f2a until \S+Z\. Nothing was changed\. To do it anyway, add --yes\n"
+    )
+    changes = [
+        *(("edit", "1", "New"), ("done", "1"), ("done", "3", "1"), ("cancel", "1"), ("delete", "1")),
+        *(("delete", "--tag", "x"), ("move", "1", "--to", "default"), ("claim", "1")),
+    ]
+    for words in changes:
+        assert refused.fullmatch(failed(satchel("task", *words), 1)), words
+    assert json.loads(failed(satchel("task", "done", "1", "--json"), 1))["error"]["code"] == "claimed"
+    status, shown = on_terminal("task", "done", "1", "2", answer="n\n", environment=environment)
+    assert status == 1 and re.search(
+        r"#1 is held by cursor 3f2a until \d\d:\d\d\. #2 is held by .* them anyway\?", shown
+    )
+    status, shown = on_terminal("task", "edit", "1", "New", answer="y\n", environment=environment)
+    assert status == 0 and "Change it anyway?" in shown and "Changed task 1: New" in shown
+    done(satchel("task", "note", "1", "A word to the agent"))  # needs no question
+    held = satchel("task", "claim", "1", "--yes")
+    assert done(held).startswith("Claimed until ") and b"It was held by cursor 3f2a until " in held.stderr
+    assert done(satchel("task", "edit", "1", "Mine")) == "Changed task 1: Mine\n"
+    assert done(satchel("task", "done", "1", "2", "--yes")).startswith("Done: task 1: Mine\nDone: task 2: Two\n")
+    database.close()
 
 
 def test_tasks_are_claimed_and_given_back(satchel: Command) -> None:

@@ -173,6 +173,8 @@ def test_a_value_that_can_only_mean_one_of_the_right_type_is_taken(client: Clien
     ok(client, "add_prompts", prompts={"title": "Tea", "content": "Brew {{ leaf }} for {{ who }}", "tags": "t"})
     ok(client, "update_prompt", prompt=["tea"], arguments=["leaf", "who?"])
     assert ok(client, "get_prompt", prompt="tea")["prompt"]["arguments"] == [{"name": "leaf"}, {"name": "who"}]
+    ok(client, "add_resource", name="2026", content="x")
+    assert ok(client, "read_resource", resource=2026)["resource"]["text"] == "x"
     ok(client, "edit_text", item=["tea"], edits={"old": "Brew", "new": "Steep", "all": "true"})
     assert ok(client, "delete", where=[{"tags": "t"}])["deleted"] == [{"kind": "prompt", "item": "tea"}]
     assert refusal(client, "add_prompts", prompts={"title": "x", "content": "y", "tag": "z"})["near"] == ["tags"]

@@ -84,12 +84,12 @@ notes = st.builds(NoteEntry, text=contents, at=moments)
 
 @st.composite
 def task_lists(draw: st.DrawFn) -> list[TaskEntry]:
-    """Tasks of which later ones wait for earlier ones, and earlier ones for later ones, without a circle."""
+    """Tasks that wait for earlier and later ones, or are subtasks of them, without a circle."""
     count = draw(st.integers(0, 4))
     order = draw(st.permutations(range(count)))
     found = []
     for place in range(count):
-        status = draw(st.sampled_from(["pending", "completed", "cancelled"]))
+        status = draw(st.sampled_from(["pending", "review", "completed", "cancelled"]))
         before = [str(one) for one in range(count) if order[one] < order[place]]
         found.append(
             TaskEntry(
@@ -99,9 +99,10 @@ def task_lists(draw: st.DrawFn) -> list[TaskEntry]:
                 priority=draw(st.sampled_from(PRIORITIES)),
                 due=draw(st.one_of(st.none(), days)),
                 tags=draw(tags),
-                completed_at=None if status == "pending" else draw(moments),
+                completed_at=None if status in ("pending", "review") else draw(moments),
                 key=str(place),
                 after=tuple(draw(st.lists(st.sampled_from(before), max_size=2, unique=True)) if before else ()),
+                parent=draw(st.sampled_from(["", *before])),
                 comments=tuple(draw(st.lists(notes, max_size=2))),
             )
         )

@@ -44,7 +44,10 @@ def take(database: Database, scope: Scope) -> Snapshot:
 def compare(taken: Snapshot) -> list[object]:
     """What a project holds, without the numbers of its tasks."""
     places = {key: place for place, key in enumerate(taken.tasks)}
-    tasks = [(replace(one, key="", after=()), sorted(places[key] for key in one.after)) for one in taken.tasks.values()]
+    tasks = [
+        (replace(one, key="", after=(), parent=""), sorted(places[key] for key in one.after), places.get(one.parent))
+        for one in taken.tasks.values()
+    ]
     return [taken.prompts, taken.documents, tasks]
 
 

@@ -161,6 +161,29 @@ def test_tasks_are_edited_in_their_file(database: Database, folder: Path, sync: 
     assert f"#{page['New one'].number} New one" in file.read_text()
     assert "> 2026-01-02T03:04:05.000000Z A note" in file.read_text()
     assert sync().is_same
+    lines = file.read_text().split("\n")
+    file.write_text(
+        "\n".join(
+            [
+                *lines[:2],
+                f"- [?] New two in:#{first}",
+                lines[2].replace(" First", " First in:#9"),
+                *lines[3:],
+                "- [ ] #9 Later",
+            ]
+        )
+    )
+    assert sync().problems == []
+    with database.read(HERE) as tx:
+        page = {task.title: task for task in storing.list_tasks(tx, HERE, "default")}
+    assert (page["New two"].status, page["New two"].parent) == ("review", first)
+    assert page["First"].parent == page["Later"].number
+    assert sync().is_same
+    file.write_text(file.read_text().replace(f" in:#{page['Later'].number}", ""))
+    assert sync().problems == []
+    with database.read(HERE) as tx:
+        assert tasks.find(tx, HERE, first).parent is None
+    assert sync().is_same
     file.write_text("\n".join(line for line in file.read_text().split("\n") if "New one" not in line))
     assert sync().lines == [f"folder → store: deleted task #{page['New one'].number} 'New one'"]
     assert sync().is_same

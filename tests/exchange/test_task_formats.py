@@ -117,7 +117,7 @@ def test_task_master(tmp_path: Path) -> None:
     assert facts(found["Base"]) == ("completed", "urgent", None, (), None)
     assert found["Base"].description == "What\n\n## Details\n\nHow"
     assert facts(found["Part two"]) == ("pending", "urgent", None, ("in-progress",), None)
-    assert found["Part two"].description == "Part of: Base"
+    assert (found["Part two"].parent, found["Part two"].description) == (found["Base"].key, None)
     assert names(found, found["Part two"]) == ["Part one"]
     assert (found["Next"].status, names(found, found["Next"])) == ("cancelled", ["Base", "Part two"])
     assert found["Other"].tags == ("feature",)
@@ -137,7 +137,8 @@ def test_beads(tmp_path: Path) -> None:
     assert [(one.is_harmless, one.where[-2:]) for one in problems] == [(True, ":3"), (False, ":4")]
     bug = found["Bug"]
     assert facts(bug) == ("pending", "urgent", None, ("api", "bug"), None)
-    assert bug.description == "d\n\n## Design\n\nx\n\nPart of: bd-9\n\nassignee: ada"
+    assert bug.description == "d\n\n## Design\n\nx\n\nassignee: ada"
+    assert bug.parent.endswith("bd-9")
     assert bug.comments == (NoteEntry("yes", "2026-01-01T23:00:00.000000Z"),)
     assert (names(found, bug), facts(found["Old"])) == (["Old"], ("completed", "low", None, (), None))
 

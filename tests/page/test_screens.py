@@ -1,5 +1,11 @@
 """A day's work on the page, without script: prompts, documents, tasks, board, history, trash."""
 
+import re
+from html import unescape
+
+from satchel.model import Holder, Scope, TaskPatch
+from satchel.services import tasks
+from satchel.storage.database import Database
 from tests.page.visitor import Visitor, field_of, text_of
 
 REVIEW = {
@@ -133,6 +139,42 @@ def test_tasks_are_added_by_lines_moved_on_the_board_noted_and_undone(ada: Visit
     assert "#2 “Fix build” is in the trash." in text_of(gone)
     back = ada.post("/trash/restore", item="satchel://task/2")
     assert "“Fix build” is back." in text_of(back)
+
+
+def test_a_person_is_asked_before_they_change_what_an_agent_holds(ada: Visitor, database: Database) -> None:
+    ada.post("/tasks", lines="Paint\nSand")
+    with database.read() as tx:
+        scope = Scope(user=tx.value("select owner from tasks where number = 1"))
+    form = ada.get("/tasks/1")
+    edit = {
+        "title": "Paint & <more>",
+        "description": "a\nb",
+        "priority": "high",
+        "version": field_of(form, "version"),
+    }
+    for path, fields, done in (
+        ("/tasks/1", edit, "Saved #1."),
+        ("/board/move", {"task": ["1", "2"], "to": "urgent", "back": "/board"}, "2 tasks: urgent."),
+        ("/tasks/1/status", {"to": "progress"}, "in progress."),
+        ("/tasks/1/status", {"to": "done"}, "completed."),
+        ("/tasks/1/delete", {}, "is in the trash."),
+    ):
+        with database.write(scope) as tx:
+            tasks.update(tx, scope, 1, TaskPatch(status="pending"))
+            tasks.claim(tx, scope, 1, Holder("cursor 3f2a", "k"), 30, takes_over=True)
+        asked = ada.post(path, **fields)
+        assert asked.status == 409 and f'action="{path}"' in asked.text
+        assert "Task #1 is held by cursor 3f2a until " in text_of(asked)
+        with database.read() as tx:
+            held = tasks.find(tx, scope, 1)
+        assert held.claim is not None and held.claim.holder == "cursor 3f2a"
+        found = re.findall(r'<input type="hidden" name="([^"]*)" value="([^"]*)">', asked.text)
+        again: dict[str, list[str]] = {}
+        for name, value in found:
+            again.setdefault(name, []).append(unescape(value))
+        assert done in text_of(ada.post(path, **again)), path
+    noted = ada.post("/tasks/2/notes", note="A note needs no question")
+    assert noted.status == 200
 
 
 def test_search_activity_and_projects(ada: Visitor) -> None:

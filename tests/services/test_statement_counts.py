@@ -51,10 +51,11 @@ def count(send: Send) -> Count:
 def test_a_task_is_read_once_by_each_tool(count: Count) -> None:
     for number in range(1, 10):
         count("satchel", "add_task", title=f"Task {number}", description="text", tags=["a"])
+    # One statement of each call looks for tasks that were taken over from the caller.
     updates: list[tuple[dict[str, Any], int]] = [
-        ({"title": "Other"}, 11),
-        ({"description": "Other"}, 11),
-        ({"tags": ["+b"]}, 11),
+        ({"title": "Other"}, 12),
+        ({"description": "Other"}, 12),
+        ({"tags": ["+b"]}, 12),
         ({"priority": "high", "due": "2027-01-01"}, 7),
         ({"blocked_by": ["2"]}, 10),
         ({"status": "completed"}, 10),
@@ -66,7 +67,7 @@ def test_a_task_is_read_once_by_each_tool(count: Count) -> None:
     assert count("satchel", "complete_task", task="3") <= 3
     assert count("satchel", "claim_task", task="4") <= 10
     assert count("satchel", "claim_task", task="4", release=True) <= 5
-    assert count("satchel", "get_task", task="4") <= 7
+    assert count("satchel", "get_task", task="4") <= 8
     assert count("satchel", "list_tasks") <= 4
     assert count("satchel", "add_task", title="Another", tags=["a"]) <= 9
 

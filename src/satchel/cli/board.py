@@ -137,6 +137,7 @@ class _Live:
         self._terminal = terminal
         self._message = ""
         self._text: tuple[str, list[str]] | None = None  # shown instead of the board
+        self._asked: tuple[str, int] | None = None  # the key and the task of a change that waits for a confirmation
 
     def run(self) -> None:
         """Show the board and act on keys until the user leaves it."""
@@ -171,9 +172,22 @@ class _Live:
         elif self._board.chosen is not None:
             number = self._board.chosen["number"]
             act = self._find_action(key, number)
+            if act is not None and key != "enter" and self._asks(key, self._board.chosen):
+                return
             if act is not None and self._attempt(act):
                 self._attempt(lambda: _load(self._session, self._board))
                 self._board.choose(number)
+
+    def _asks(self, key: str, task: Row) -> bool:
+        """Ask the user, once for a key and a task, before a task changes that an agent holds."""
+        own = tasks.make_holder(self._session.scope.author.client, "", self._session.scope).name
+        asked, self._asked = self._asked, None
+        if task.get("holder", own) == own or asked == (key, task["number"]):
+            return False
+        self._asked = (key, task["number"])
+        until = task["until"][11:16]
+        self._message = f"#{task['number']} is held by {task['holder']} until {until}: press {key} again to go on"
+        return True
 
     def _find_action(self, key: str, number: int) -> Callable[[], object] | None:
         """Return what a key does to the chosen task; None for a key that does nothing."""

@@ -134,9 +134,7 @@ _ADVICE: dict[type[SatchelError], Callable[[Any], str]] = {
     LabelMissing: lambda error: f"Its labels: {', '.join(error.known) or 'none'}.",
     VersionConflict: lambda error: f"Nothing was changed. To see the changes, run: satchel log '{error.key}'",
     AmbiguousItem: lambda error: f"Name one of them: {' or '.join(error.references)}",
-    TaskHeld: lambda error: (
-        f"Claim another task: satchel task claim. If that agent has stopped: satchel task release {error.number}"
-    ),
+    TaskHeld: lambda _: "Nothing was changed. To do it anyway, add --yes",
     TaskClosed: lambda error: f"Open it again with: satchel task reopen {error.number}",
     StaleFence: lambda error: f"See the task with: satchel task show {error.number}",
     NothingReady: lambda _: "See the open tasks with: satchel task list",

@@ -3,6 +3,7 @@
 import shlex
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, Literal
 
 import click
@@ -10,8 +11,8 @@ from msgspec import to_builtins
 
 from satchel.cli.completion import DOCUMENT, PROJECT, PROMPT, TASK, Name
 from satchel.cli.output import count, print_table, show_notes
-from satchel.cli.session import VERSION, Answer, Option, Session, command
-from satchel.errors import Taken
+from satchel.cli.session import VERSION, Answer, Option, Session, command, confirm
+from satchel.errors import Refused, Taken, TaskHeld
 from satchel.model import Document, Prompt, Scope, Task, describe_change, uri_of
 from satchel.storage.database import Tx
 
@@ -31,6 +32,7 @@ def tags_option(type: Name, help: str) -> Option:
     return click.option("--tag", "-t", "tags", type=type, multiple=True, metavar="TAG", help=help)
 
 
+held_option = click.option("--yes", is_flag=True, help="Do it without asking, even if an agent holds the task.")
 expected_version_option = click.option(
     "--version", "version", type=VERSION, metavar="N", help="Only if it still has this version."
 )
@@ -51,12 +53,17 @@ def add_commands(group: click.Group, kind: Kind, *narrowing: Option) -> None:
     """
     noun, reference = kind, REFERENCES[kind]
 
-    def delete(session: Session, refs: tuple[str, ...], *, is_dry_run: bool, **options: Any) -> None:
+    def delete(session: Session, refs: tuple[str, ...], *, is_dry_run: bool, yes: bool = True, **options: Any) -> None:
         project, tags = options.pop("wanted", None), [*options.pop("tags", ())]
         where = {name: value for name, value in {**options, "tags": tags}.items() if value}
         if bool(refs) == bool(where):
             raise click.UsageError(f"Give the {noun}s as REF, or select them with options such as --search, not both.")
         given = {"items": name_several(session, kind, refs)} if refs else {"where": {"kind": kind, **where}}
+        if not yes and not is_dry_run:
+            going = refs or [
+                one["item"] for one in session.call("delete", **given, project=project, dry_run=True).value["deleted"]
+            ]
+            ask_about_held(session, going, is_yes=yes, question="Delete")
         answer = session.call("delete", **given, project=project, dry_run=is_dry_run or None)
         _show_deleted(session, kind, [one["item"].removeprefix("#") for one in answer.value["deleted"]], answer)
 
@@ -67,6 +74,8 @@ def add_commands(group: click.Group, kind: Kind, *narrowing: Option) -> None:
         click.option("--search", "query", metavar="TEXT", help=f"Delete the {noun}s with this text."),
         click.argument("refs", type=reference, metavar="[REF]...", nargs=-1),
     ]
+    if kind == "task":
+        added.insert(0, held_option)
     for option in added:
         wrapped = option(wrapped)
     group.command(
@@ -92,6 +101,29 @@ def add_commands(group: click.Group, kind: Kind, *narrowing: Option) -> None:
 
     for verb, past in (("copy", "copied"), ("move", "moved")):
         _add_transfer(group, kind, verb, past)
+
+
+def ask_about_held(session: Session, refs: Sequence[str], *, is_yes: bool, question: str = "Change") -> None:
+    """Ask before a command changes tasks that agents hold.
+
+    Raises:
+        TaskHeld: there is no terminal to ask on.
+    """
+    from satchel.services import tasks  # takes 20 ms, which `--help` need not wait for
+
+    if is_yes:
+        return
+    own, found = tasks.make_holder(session.scope.author.client, "", session.scope), list[Task]()
+    with session.read() as tx:
+        for reference in refs:
+            with suppress(Refused):  # the command itself will explain it
+                found.append(tasks.find(tx, session.scope, reference))
+    held = [(one.number, one.claim) for one in found if one.claim is not None and one.claim.holder_key != own.key]
+    if held and not sys.stdin.isatty():
+        raise TaskHeld(*held[0])
+    if held:
+        who = " ".join(f"#{number} is held by {claim.holder} until {claim.until[11:16]}." for number, claim in held)
+        confirm(f"{who} {question} {'them' if held[1:] else 'it'} anyway?", is_yes=False)
 
 
 def _list_cells(one: dict[str, Any]) -> tuple[str, str, str, str]:
@@ -141,11 +173,14 @@ def _add_transfer(group: click.Group, kind: Kind, verb: str, past: str) -> None:
     elif verb == "move":
         help += " Their history stays in the trash of the old project."
 
-    def transfer(session: Session, refs: tuple[str, ...], to: str, is_renamed: bool = False) -> None:
+    def transfer(
+        session: Session, refs: tuple[str, ...], to: str, is_renamed: bool = False, *, yes: bool = True
+    ) -> None:
         from satchel.services import copying, projects  # takes 20 ms, which `--help` need not wait for
 
         if verb == "move" and kind != "task" and to == session.scope.project:
             raise click.UsageError(f"They are already in project '{to}'. Name another project with --to.")
+        ask_about_held(session, refs, is_yes=yes)
         transfer_one = copying.copy if verb == "copy" else copying.move
 
         def change(tx: Tx) -> list[tuple[Prompt | Document | Task, tuple[str, ...]]]:
@@ -170,6 +205,8 @@ def _add_transfer(group: click.Group, kind: Kind, verb: str, past: str) -> None:
             "--rename", "is_renamed", is_flag=True, help="If the name is taken, use the next free one."
         )
         wrapped = option(wrapped)
+    if kind == "task" and verb == "move":
+        wrapped = held_option(wrapped)
     wrapped = click.option("--to", type=PROJECT, required=True, metavar="PROJECT", help="The target project.")(wrapped)
     wrapped = click.argument("refs", type=REFERENCES[kind], metavar="REF...", nargs=-1, required=True)(wrapped)
     group.command(verb, help=f"{help} REF is {_REFERENCES_HELP[kind]}.")(wrapped)

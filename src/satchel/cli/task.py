@@ -10,7 +10,15 @@ from msgspec.structs import replace
 from satchel.cli.completion import BLOCKER, TASK, TASK_TAG
 from satchel.cli.errors import end
 from satchel.cli.examples import Group
-from satchel.cli.items import EDIT_TAGS_HELP, add_commands, expected_version_option, name_several, tags_option
+from satchel.cli.items import (
+    EDIT_TAGS_HELP,
+    add_commands,
+    ask_about_held,
+    expected_version_option,
+    held_option,
+    name_several,
+    tags_option,
+)
 from satchel.cli.output import show_notes
 from satchel.cli.session import Answer, Option, Session, command, page_options, project_option
 from satchel.clock import read_day
@@ -238,11 +246,13 @@ def show(session: Session, ref: str, since: str | None) -> None:
 @project_option("Move the task to this project.")
 @click.option("--note", metavar="TEXT", help="Add a note.")
 @expected_version_option
+@held_option
 @command(in_project=False, as_user=True)
 def edit(
     session: Session,
     ref: str,
     *,
+    yes: bool,
     tags: tuple[str, ...],
     no_tags: bool,
     blockers: tuple[str, ...],
@@ -260,6 +270,8 @@ def edit(
     }
     if all(value is None for value in patch.values()):
         raise click.UsageError("Give a new TITLE or an option.")
+    if any(value is not None for field, value in patch.items() if field != "note"):
+        ask_about_held(session, [ref], is_yes=yes)
     answer = session.call("update_task", task=ref, **patch, expected_version=version)
     _show_task(session, answer.change + " task {number}: {title}", answer)
 
@@ -270,9 +282,11 @@ def edit(
 @cli.command()
 @click.argument("refs", type=TASK, metavar="REF...", nargs=-1, required=True)
 @click.option("--note", metavar="TEXT", help="Add a note to the task; only one task can be named.")
+@held_option
 @command(in_project=False, as_user=True)
-def done(session: Session, refs: tuple[str, ...], note: str | None) -> None:
+def done(session: Session, refs: tuple[str, ...], note: str | None, *, yes: bool) -> None:
     """Mark the given tasks as done, all or none."""
+    ask_about_held(session, refs, is_yes=yes)
     if len(refs) == 1:
         _show_task(session, "Done: task {number}: {title}", session.call("complete_task", task=refs[0], note=note))
     elif note is not None:
@@ -291,9 +305,11 @@ def reopen(session: Session, refs: tuple[str, ...]) -> None:
 
 @cli.command()
 @click.argument("refs", type=TASK, metavar="REF...", nargs=-1, required=True)
+@held_option
 @command(in_project=False, as_user=True)
-def cancel(session: Session, refs: tuple[str, ...]) -> None:
+def cancel(session: Session, refs: tuple[str, ...], *, yes: bool) -> None:
     """Mark tasks as cancelled: they will not be done. `satchel task reopen` opens them again."""
+    ask_about_held(session, refs, is_yes=yes)
     _set_status(session, refs, "cancelled", "Cancelled")
 
 
@@ -338,12 +354,15 @@ def _set_status(session: Session, refs: tuple[str, ...], status: str, word: str)
 @click.argument("ref", type=TASK, required=False)
 @click.option("--minutes", type=click.IntRange(1, 1440), help="How long the claim lasts, in minutes.  [default: 30]")
 @project_option("Without REF: the project to take the next task from.  [default: the current one]")
+@held_option
 @command(in_project=False, as_user=True)
-def claim(session: Session, ref: str | None, minutes: int | None, wanted: str | None) -> None:
+def claim(session: Session, ref: str | None, minutes: int | None, wanted: str | None, *, yes: bool) -> None:
     """Claim a task so that other agents leave it, or without REF the next ready one; call again to renew."""
     if ref is None and wanted is None:
         session.require_default()
-    answer = session.call("claim_task", task=ref, minutes=minutes, project=wanted)
+    ask_about_held(session, [ref] if ref else [], is_yes=yes, question="Take over")
+    take_over = True if ref else None  # from an agent, if the user agreed
+    answer = session.call("claim_task", task=ref, minutes=minutes, project=wanted, take_over=take_over)
     until = f"Claimed until {answer.value['until']}, fence {answer.value['fence']}"
     session.say(f"{until}:\n{format_whole(answer)}", answer)
 

@@ -82,8 +82,14 @@ class TaskEntry(_Entry, frozen=True, kw_only=True):
     completed_at: str | None = None  # a timestamp; None: unknown, or the task is open
     key: str = ""  # the name by which other tasks of the same file refer to it
     after: tuple[str, ...] = ()  # the keys of its blockers
+    parent: str = ""  # the key of the task of which it is a subtask
     comments: tuple[NoteEntry, ...] = ()
     kind: Kind = "task"
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The keys of the tasks that it refers to, each once."""
+        return tuple(dict.fromkeys([*self.after, *([self.parent] if self.parent else [])]))
 
 
 Entry = PromptEntry | DocumentEntry | TaskEntry

@@ -63,7 +63,7 @@ def write(entries: Sequence[Entry], project: str) -> dict[str, bytes]:
     files |= {DETAILS: details} if details else {}
     tasks = [one for one in entries if isinstance(one, TaskEntry)]
     if tasks:
-        used = {key for task in tasks for key in task.after}
+        used = {key for task in tasks for key in task.others}
         labels = {task.key: place for place, task in enumerate(tasks, 1) if task.key in used}
         files[TASKS] = task_file.write(tasks, labels).encode()
     return files

@@ -101,8 +101,8 @@ def _finish(found: Found, format: Format, file: SourceFile) -> Found:
         return found
     if isinstance(found, TaskEntry):
         space = file.path if format.file or format.name == "satchel" else format.name
-        key = f"{space}\0{found.key}" if found.key else ""
-        found = replace(found, key=key, after=tuple(f"{space}\0{one}" for one in found.after))
+        key, parent = (f"{space}\0{one}" if one else "" for one in (found.key, found.parent))
+        found = replace(found, key=key, after=tuple(f"{space}\0{one}" for one in found.after), parent=parent)
     try:
         return cleaning.clean_entry(cleaning.drop_hidden_characters(found))
     except Unreadable as wrong:

@@ -44,7 +44,7 @@ class Snapshot(Struct, frozen=True):
     documents: dict[str, DocumentEntry]
     tasks: dict[str, TaskEntry]
     versions: Mapping[tuple[Kind, str], int]
-    outside: int = 0  # dependencies on tasks outside the project
+    outside: int = 0  # blockers and parents outside the project
 
     @property
     def entries(self) -> list[Entry]:
@@ -67,7 +67,7 @@ def take_snapshot(tx: Tx, scope: Scope) -> Snapshot:
     found = list_tasks(tx, scope, scope.project)
     numbers = {task.number for task in found}
     versions |= {("task", str(task.number)): task.version for task in found}
-    outside = sum(len({*task.blocked_by} - numbers) for task in found)
+    outside = sum(len({*task.blocked_by, *([task.parent] if task.parent else [])} - numbers) for task in found)
     return Snapshot(found_prompts, found_documents, _add_notes(tx, scope, found), versions, outside)
 
 
@@ -118,13 +118,14 @@ def to_task(task: Task, numbers: set[int], comments: tuple[NoteEntry, ...] = ())
     return TaskEntry(
         title=task.title,
         description=task.description,
-        status="pending" if not task.is_completed else "cancelled" if task.is_cancelled else "completed",
+        status="pending" if task.status == "in_progress" else task.status,
         priority=task.priority,
         due=task.due,
         tags=task.tags,
         completed_at=task.completed_at,
         key=str(task.number),
         after=tuple(str(number) for number in task.blocked_by if number in numbers),
+        parent=str(task.parent) if task.parent in numbers else "",
         comments=comments,
     )
 
@@ -217,6 +218,7 @@ def change_task(
     was: TaskStatus,
     *,
     blockers: BlockerChange | UnsetType = UNSET,
+    parent: int | UnsetType | None = UNSET,
     version: int | None = None,
 ) -> None:
     """Update a task from an entry, and add the notes that it lacks."""
@@ -227,6 +229,7 @@ def change_task(
         priority=entry.priority,
         due=entry.due,
         blocked_by=blockers,
+        parent=parent,
     )
     patch = patch if entry.status == was else _set_status(patch, entry)
     tasks.update(tx, scope, number, patch, expected_version=version)
@@ -262,7 +265,7 @@ def delete(tx: Tx, scope: Scope, kind: Kind, key: str, version: int | None) -> N
 
 
 class TaskLinks:
-    """The tasks of one import or sync by key; the blockers of a task may come before or after it."""
+    """The tasks of one import or sync by key; the blockers and the parent of a task may come before or after it."""
 
     def __init__(self, scope: Scope, numbers: Mapping[str, int] | None = None) -> None:
         self._scope = scope
@@ -278,7 +281,7 @@ class TaskLinks:
         return found if is_safe else []  # otherwise, `learn` links them one by one and reports refusals
 
     def learn(self, tx: Tx, number: int, entry: TaskEntry, linked: Sequence[int] | None) -> None:
-        """Link a task with its blockers and with the tasks that wait for it.
+        """Link a task with its blockers and its parent, and with the tasks that wait for it.
 
         `linked` are the blockers that a new task already has; None means an existing task. Two existing tasks
         are not linked, because their owner may have changed the link.
@@ -289,18 +292,23 @@ class TaskLinks:
             self.numbers[entry.key] = number
             for other, waiting in self._waiting.pop(entry.key, []):
                 self._link(tx, other, number, waiting)
-        for key in entry.after:
+        for key in entry.others:
             if key not in self.numbers:
                 self._waiting.setdefault(key, []).append((number, entry))
-            elif self.numbers[key] not in (linked or ()):
+            elif key == entry.parent or self.numbers[key] not in (linked or ()):
                 self._link(tx, number, self.numbers[key], entry)
 
-    def _link(self, tx: Tx, number: int, blocker: int, entry: TaskEntry) -> None:
-        if number not in self._new and blocker not in self._new:
+    def _link(self, tx: Tx, number: int, other: int, entry: TaskEntry) -> None:
+        """Link a task with another one, which is its blocker, its parent, or both."""
+        if number not in self._new and other not in self._new:
             return
+        is_blocker = any(self.numbers.get(key) == other for key in entry.after)
+        patch = TaskPatch(
+            blocked_by=BlockerChange(added=(other,)) if is_blocker else UNSET,
+            parent=other if self.numbers.get(entry.parent) == other else UNSET,
+        )
         try:
             with tx.savepoint():
-                patch = TaskPatch(blocked_by=BlockerChange(added=(blocker,)))
                 tasks.update(tx, self._scope, number, patch)
         except Refused as refused:
             is_circular = getattr(refused, "rule", "") == "acyclic"

@@ -95,7 +95,8 @@ def digest(entry: Entry) -> str:
         data = json.dumps(values).encode() + b"\n" + folder.to_bytes(entry)
     else:
         task = [entry.title, entry.description, entry.status, entry.priority, entry.due, entry.tags]
-        data = json.dumps([*task, sorted(entry.after)]).encode()
+        parent = [entry.parent] if entry.parent else []  # nothing for others, so that old digests hold
+        data = json.dumps([*task, sorted(entry.after), *parent]).encode()
     return hashlib.sha256(data).hexdigest()[:32]
 
 
@@ -313,7 +314,12 @@ def _match_tasks(theirs: dict[str, Entry], here: Snapshot, base: SyncState, plan
             matched[key] = same.pop(0) if same else key if key.startswith(_NEW) else f"{_NEW}{key}"
     plan.labels |= matched
     return {
-        matched[key]: replace(task, key=matched[key], after=tuple(matched.get(one, one) for one in task.after))
+        matched[key]: replace(
+            task,
+            key=matched[key],
+            after=tuple(matched.get(one, one) for one in task.after),
+            parent=matched.get(task.parent, task.parent),
+        )
         for key, task in found.items()
     }
 

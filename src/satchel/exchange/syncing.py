@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from itertools import count
 from typing import Any
 
-from msgspec import Struct, field, to_builtins
+from msgspec import UNSET, Struct, field, to_builtins
 from msgspec.structs import replace
 
 from satchel import clock
@@ -438,7 +438,10 @@ class _StoreSide:
         known = {int(one) for one in before.after}
         change = BlockerChange(added=tuple(sorted(wanted - known)), removed=tuple(sorted(known - wanted)))
         version = self._versions.get(("task", str(number)))
-        storing.change_task(tx, self._scope, number, entry, before.status, blockers=change, version=version)
+        parent = UNSET if entry.parent == before.parent else self.links.numbers.get(entry.parent)
+        storing.change_task(
+            tx, self._scope, number, entry, before.status, blockers=change, parent=parent, version=version
+        )
         self.links.learn(tx, number, replace(entry, key=""), sorted(wanted))
 
     def _read_task(self, tx: Tx, number: int) -> TaskEntry:

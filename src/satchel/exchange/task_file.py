@@ -22,8 +22,8 @@ from satchel.services.task_lines import Mark, TaskLine
 
 TITLE = "# Tasks"
 
-_MARKS: dict[TaskStatus, Mark] = {"pending": "", "completed": "x", "cancelled": "-"}
-_STATUSES: dict[str, TaskStatus] = {"": "pending", "~": "pending", "x": "completed", "-": "cancelled"}
+_MARKS: dict[TaskStatus, Mark] = {"pending": "", "review": "?", "completed": "x", "cancelled": "-"}
+_STATUSES: dict[str, TaskStatus] = {"": "pending", "~": "pending", "?": "review", "x": "completed", "-": "cancelled"}
 _MOMENT = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z"
 _DONE = re.compile(rf" done:({_MOMENT})$")
 _NOTE = re.compile(rf"> (?:({_MOMENT}) )?(.*)", re.S)
@@ -57,6 +57,7 @@ def _write_head(task: TaskEntry, labels: Mapping[str, int]) -> str:
         due=task.due,
         tags=task.tags,
         after=tuple(f"#{labels[one]}" for one in task.after if one in labels),
+        parent=f"#{labels[task.parent]}" if task.parent in labels else None,
     )
     mark = _MARKS[task.status] or " "
     done = f" done:{task.completed_at}" if task.completed_at else ""
@@ -106,7 +107,7 @@ def _split(text: str) -> Iterator[tuple[int, list[str]]]:
     is_old_mac = "\n" not in text
     for number, line in enumerate(text.split("\r" if is_old_mac else "\n"), 1):
         line = line.removesuffix("\r")
-        if re.match(r"(?:[-*] |\[[ xX~-]\]|#\d)", line):
+        if re.match(r"(?:[-*] |\[[ xX~?-]\]|#\d)", line):
             if block:
                 yield start, block
             block, start = [line], number
@@ -133,9 +134,10 @@ def _read_block(block: list[str], where: str) -> TaskEntry:
         priority=head.priority,
         due=rules.clean_due("task", head.due) if head.due else None,
         tags=tuple(rules.clean_tags("task", head.tags)),
-        completed_at=cleaning.clean_moment(done) if done and status != "pending" else None,
+        completed_at=cleaning.clean_moment(done) if done and status in ("completed", "cancelled") else None,
         key="" if head.label is None else str(head.label),
         after=tuple(one.removeprefix("#") for one in head.after),
+        parent=(head.parent or "").removeprefix("#"),
         comments=tuple(notes),
         project=head.project,
         where=where,

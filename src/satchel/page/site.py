@@ -7,7 +7,7 @@ from urllib.parse import quote, unquote
 
 from msgspec import Struct
 
-from satchel.errors import SatchelError
+from satchel.errors import SatchelError, TaskHeld
 from satchel.log import log, log_surprise
 from satchel.model import Author
 from satchel.page import markup, words
@@ -65,6 +65,8 @@ class Site:
             visit = visit.within(visit.path["project"])
         try:
             answer: Answer = view.answer(visit)
+        except TaskHeld as held:
+            answer = Shown("held.html", {"message": words.explain(held), "form": visit.form}, words.find_status(held))
         except SatchelError as error:
             log(f"{view.method} {view.path}: {type(error).__name__}")
             answer = Shown("error.html", {"message": words.explain(error)}, words.find_status(error))

@@ -4,7 +4,16 @@ from collections.abc import Sequence
 
 from satchel import clock
 from satchel.errors import NotFound, SatchelError, WrongArgument
-from satchel.model import PRIORITIES, TaskFilter, TaskPatch, TaskPosition, TaskQuery, TaskStatus, describe_change
+from satchel.model import (
+    PRIORITIES,
+    Holder,
+    TaskFilter,
+    TaskPatch,
+    TaskPosition,
+    TaskQuery,
+    TaskStatus,
+    describe_change,
+)
 from satchel.page import words
 from satchel.page.visit import Answer, Redirect, Shown, Visit, link
 from satchel.services import diffs, history, links, projects, rules, task_lines, tasks
@@ -108,7 +117,8 @@ def save(visit: Visit) -> Answer:
         blocked_by=_read_numbers(visit.field("blocked_by")),
         parent=_read_parent(visit.field("parent")),
     )
-    task = visit.write(lambda tx: tasks.update(tx, visit.scope, _number(visit), patch, visit.number("version")))
+    number, version, holder = _number(visit), visit.number("version"), _find_protector(visit)
+    task = visit.write(lambda tx: tasks.update(tx, visit.scope, number, patch, version, holder=holder))
     return Redirect(link("tasks", str(task.number)), f"Saved #{task.number}.", can_undo=True)
 
 
@@ -123,25 +133,28 @@ def move(visit: Visit, numbers: Sequence[int], page: str) -> Redirect:
 
     Raises:
         NotFound: there is no such task or status.
+        TaskHeld: an agent holds one of the tasks, and the person was not asked yet.
     """
     to, note = visit.field("to"), visit.field("note").strip()
     statuses: dict[str, TaskStatus] = {"done": "completed", "cancelled": "cancelled", "ready": "pending"}
     if to not in (*statuses, "progress", *PRIORITIES) or not numbers:
         raise NotFound("column", to, visit.scope)
+    own, protector = _make_holder(visit), _find_protector(visit)
+    takes_over = protector is None
 
     def act(tx: Tx) -> bool:
         before = [tasks.find(tx, visit.scope, number).version for number in numbers]
         for number in numbers:
             if to == "progress":
-                holder = tasks.make_holder("page", visit.session, visit.scope)
-                tasks.claim(tx, visit.scope, number, holder, _CLAIM_MINUTES)
+                tasks.claim(tx, visit.scope, number, own, _CLAIM_MINUTES, takes_over=takes_over)
             elif to in statuses:
-                tasks.release(tx, visit.scope, number)
+                tasks.release(tx, visit.scope, number, own, takes_over=takes_over)
                 tasks.update(tx, visit.scope, number, TaskPatch(status=statuses[to]))
                 if note:
                     tasks.add_note(tx, visit.scope, number, note)
             else:
-                tasks.update(tx, visit.scope, number, TaskPatch(priority=to))  # type: ignore[arg-type]
+                patch = TaskPatch(priority=to)  # type: ignore[arg-type]
+                tasks.update(tx, visit.scope, number, patch, holder=protector)
 
         return before != [tasks.find(tx, visit.scope, number).version for number in numbers]
 
@@ -162,7 +175,8 @@ def add_note(visit: Visit) -> Answer:
 
 def delete(visit: Visit) -> Answer:
     """Move a task to the trash."""
-    task = visit.write(lambda tx: tasks.delete(tx, visit.scope, _number(visit)))
+    number, holder = _number(visit), _find_protector(visit)
+    task = visit.write(lambda tx: tasks.delete(tx, visit.scope, number, holder=holder))
     return Redirect(link("tasks"), f"#{task.number} “{task.title}” is in the trash.", can_undo=True)
 
 
@@ -185,6 +199,16 @@ def move_cards(visit: Visit) -> Answer:
 
 
 # -- parts --------------------------------------------------------------------------------------------------------
+
+
+def _make_holder(visit: Visit) -> Holder:
+    """Return the person as the holder of a claim."""
+    return tasks.make_holder("page", visit.session, visit.scope)
+
+
+def _find_protector(visit: Visit) -> Holder | None:
+    """Return the person as a holder, so that claims of agents protect their tasks; None if the person was asked."""
+    return None if visit.field("anyway") else _make_holder(visit)
 
 
 def _read_numbers(text: str) -> list[int]:

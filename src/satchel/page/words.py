@@ -13,6 +13,7 @@ from satchel.errors import (
     SatchelError,
     StoreError,
     Taken,
+    TaskHeld,
     UnknownAuthor,
     VersionConflict,
     VersionMissing,
@@ -28,6 +29,7 @@ _STATUSES: dict[type[SatchelError], int] = {
     LabelMissing: 404,
     Taken: 409,
     VersionConflict: 409,
+    TaskHeld: 409,
     StoreError: 503,
 }
 _GONE = "It may have been renamed or deleted: look in the trash."

@@ -338,7 +338,11 @@ class NewPrompt(Struct):
 
 
 PromptReference = Annotated[
-    str, Meta(description="Name, name@label, title or id", extra=hidden(max_length=500, is_blank_refused=True))
+    str,
+    Meta(
+        description="Name, name@label, title or id",
+        extra=hidden(takes_numbers=True, max_length=500, is_blank_refused=True),
+    ),
 ]
 PromptTitle = Annotated[str, Meta(extra=hidden(is_trimmed=True, max_length=MAX_TITLE, is_blank_refused=True))]
 PromptContent = Annotated[str, Meta(extra=hidden(max_bytes=MAX_CONTENT_BYTES, is_blank_refused=True))]
@@ -420,7 +424,7 @@ class NewDocument(Struct):
 
 
 DocumentReference = Annotated[
-    str, Meta(description="Name or URI", extra=hidden(max_length=2000, is_blank_refused=True))
+    str, Meta(description="Name or URI", extra=hidden(takes_numbers=True, max_length=2000, is_blank_refused=True))
 ]
 DocumentContent = Annotated[str, Meta(description="Text; base64 for binary types")]
 

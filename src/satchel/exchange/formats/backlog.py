@@ -15,7 +15,7 @@ _KNOWN = (
     *("completed_date", "ordinal", "subtasks", "due", "onstatuschange", "type"),
 )
 _FILE = r"(?i)[a-z][\w]*-[\d.]+ - .*\.md"
-_WORDS = {"pending": "To Do", "completed": "Done", "cancelled": "Done"}
+_WORDS = {"pending": "To Do", "review": "To Do", "completed": "Done", "cancelled": "Done"}
 
 
 def recognise(file: SourceFile) -> bool:

@@ -53,7 +53,7 @@ def _read_issue(where: str, issue: shared.Fields) -> Found:
         ("Design", issue.get("design")),
         ("Acceptance criteria", issue.get("acceptance_criteria")),
         ("Notes", issue.get("notes")),
-        ("", f"Part of: {', '.join(parents)}" if parents else ""),
+        ("", f"Part of: {', '.join(parents[1:])}" if parents[1:] else ""),
     )
     number = issue.get("priority")
     tags = cleaning.list_texts(issue.get("labels"))
@@ -71,6 +71,7 @@ def _read_issue(where: str, issue: shared.Fields) -> Found:
         due=cleaning.clean_day(issue.get("due_at")),
         key=shared.text_of(issue, "id"),
         after=tuple(shared.text_of(one, "depends_on_id") for one in links if shared.text_of(one, "type") in _BLOCKS),
+        parent=next(iter(parents), ""),
         comments=tuple(
             NoteEntry(text, cleaning.clean_moment(one.get("created_at")) or "")
             for one in shared.list_mappings(issue.get("comments"))
@@ -90,16 +91,16 @@ def write(entries: Sequence[Entry]) -> shared.Written:
 def _write(task: TaskEntry, id: str, ids: Mapping[str, str]) -> dict[str, object]:
     row: dict[str, object] = {"id": id, "title": task.title}
     row |= {"description": task.description} if task.description else {}
-    row |= {"status": "open" if task.status == "pending" else "closed", "priority": _NUMBERS[task.priority]}
+    row |= {"status": "open" if task.status in ("pending", "review") else "closed", "priority": _NUMBERS[task.priority]}
     row |= {"issue_type": "task"}
     row |= {"closed_at": task.completed_at} if task.completed_at else {}
     row |= {"close_reason": "cancelled"} if task.status == "cancelled" else {}
     row |= {"labels": list(task.tags)} if task.tags else {}
     row |= {"due_at": task.due} if task.due else {}
-    after = [ids[one] for one in task.after if one in ids]
-    row |= (
-        {"dependencies": [{"issue_id": id, "depends_on_id": one, "type": "blocks"} for one in after]} if after else {}
-    )
+    others = [(ids[one], "blocks") for one in task.after if one in ids]
+    others += [(ids[task.parent], "parent-child")] if task.parent in ids else []
+    if others:
+        row["dependencies"] = [{"issue_id": id, "depends_on_id": one, "type": type} for one, type in others]
     if task.comments:
         row["comments"] = [{"issue_id": id, "text": one.text, "created_at": one.at} for one in task.comments]
     return row

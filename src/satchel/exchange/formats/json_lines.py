@@ -88,6 +88,7 @@ def _read_task(row: shared.Fields, where: str) -> Entry:
         completed_at=cleaning.clean_moment(done) if done else None,
         key=cleaning.to_text(row.get("id")),
         after=tuple(cleaning.to_text(one) for one in shared.get_list(row, "after")),
+        parent=cleaning.to_text(row.get("parent")),
         comments=tuple(notes),
         project=_project(row),
         where=where,
@@ -104,7 +105,7 @@ _READERS = {"prompt": _read_prompt, "document": _read_document, "task": _read_ta
 
 def write(entries: Sequence[Entry]) -> shared.Written:
     """Write a line for each entry."""
-    used = {key for one in entries if isinstance(one, TaskEntry) for key in one.after}
+    used = {key for one in entries if isinstance(one, TaskEntry) for key in one.others}
     tasks = [one for one in entries if isinstance(one, TaskEntry)]
     labels = {task.key: place for place, task in enumerate(tasks, 1) if task.key in used}
     lines = [json.dumps(_write(one, labels), ensure_ascii=False) for one in entries]
@@ -131,5 +132,6 @@ def _write(entry: Entry, labels: Mapping[str, int]) -> dict[str, Any]:
         row |= {"id": labels.get(entry.key), "title": entry.title, "description": entry.description}
         row |= {"status": entry.status, "priority": entry.priority, "due": entry.due, "tags": list(entry.tags)}
         row |= {"completed_at": entry.completed_at, "after": [labels[one] for one in entry.after if one in labels]}
+        row |= {"parent": labels.get(entry.parent)}
         row["notes"] = [{"at": one.at, "text": one.text} for one in entry.comments]
     return {key: value for key, value in row.items() if value is not None and value != []}

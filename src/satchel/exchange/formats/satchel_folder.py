@@ -40,7 +40,8 @@ def _put_into(found: Found, project: str) -> Found:
     """Put an entry into a project; make the keys of tasks unique to the project."""
     if isinstance(found, TaskEntry):
         after = tuple(f"{project}/{one}" for one in found.after)
-        return replace(found, project=project, key=f"{project}/{found.key}" if found.key else "", after=after)
+        key, parent = (f"{project}/{one}" if one else "" for one in (found.key, found.parent))
+        return replace(found, project=project, key=key, after=after, parent=parent)
     return found if isinstance(found, Problem) else replace(found, project=project)
 
 

@@ -123,7 +123,7 @@ def make_task(
     kept, lost_tags = cleaning.clean_tags(tags)
     made = TaskEntry(title=title, description=description, status=status, tags=kept, where=where, **more)
     project = made.project and (cleaning.clean_name(made.project) or None)
-    completed = None if status == "pending" else cleaning.clean_moment(done)
+    completed = None if status in ("pending", "review") else cleaning.clean_moment(done)
     return replace(made, project=project, completed_at=completed, notes=(*notes, *cut, *lost, *lost_tags))
 
 

@@ -53,12 +53,10 @@ def read(file: SourceFile) -> Iterator[Found]:
 def _read_task(where: str, task: shared.Fields, tag: str, parents: tuple[shared.Fields, ...]) -> Iterator[Found]:
     path = ".".join(shared.text_of(one, "id") for one in (*parents, task))
     after = [_resolve(one, parents) for one in shared.get_list(task, "dependencies")]
-    part_of = f"Part of: {shared.text_of(parents[-1], 'title')}" if parents else ""
     text = shared.join_parts(
         ("", task.get("description")),
         ("Details", task.get("details")),
         ("Test strategy", task.get("testStrategy")),
-        ("", part_of),
     )
     tags = [*cleaning.list_texts(task.get("labels")), *cleaning.list_texts(task.get("tags"))]
     given = task.get("priority") or (parents[-1].get("priority") if parents else None)
@@ -75,6 +73,7 @@ def _read_task(where: str, task: shared.Fields, tag: str, parents: tuple[shared.
         due=cleaning.clean_day(task.get("dueDate")),
         key=f"{tag}:{path}",
         after=tuple(f"{tag}:{one}" for one in after if one),
+        parent=f"{tag}:{path.rpartition('.')[0]}" if parents else "",
     )
     inner = shared.list_mappings(task.get("subtasks"))
     if inner and len(parents) >= _MAX_SUBTASKS:

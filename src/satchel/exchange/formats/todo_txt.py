@@ -102,7 +102,7 @@ def write(entries: Sequence[Entry]) -> shared.Written:
 
 
 def _write(task: TaskEntry) -> str:
-    is_done = task.status != "pending"
+    is_done = task.status in ("completed", "cancelled")
     letter = _LETTERS.get(task.priority) or ("C" if re.match(_HEADING, task.title) else None)
     parts = [
         "x" if is_done else f"({letter})" if letter else "",
