@@ -228,6 +228,11 @@ def test_hooks_begin_sessions_and_uninstall_takes_them_back(satchel: Satchel, ho
     done(satchel("uninstall", "gemini-cli", "--scope", "project"))
     assert "hooks" not in json.loads(file.read_text())
 
+    assert json.loads(done(satchel("catch-up", "--hook", "cursor"))) == {}
+    done(satchel("prompt", "add", "Review", "Look for bugs."))
+    said = json.loads(done(satchel("catch-up", "--brief", "--hook", "cursor")))["additional_context"]
+    assert said.startswith("Satchel: project 'default'") and said == done(satchel("catch-up", "--hook", "codex"))
+
     code, said = failed(satchel("install", "zed", "--hooks"))
     assert (code, "Zed documents no hook" in said, (home / ".config" / "zed").exists()) == (1, True, False)
     code, said = failed(satchel("install", "cursor", "--hooks", "--url", "https://x.example/mcp"))

@@ -99,7 +99,9 @@ def test_each_client_gets_the_form_that_its_documentation_has() -> None:
         "hooks": {"SessionStart": [{"hooks": [gemini]}]},
     }
     set_home = hooks.write_command(CURSOR, ["satchel"], {"SATCHEL_HOME": "/a b"}, "web")
-    assert set_home == "env 'SATCHEL_HOME=/a b' satchel catch-up --brief --hook cursor --project web"
+    line = "env 'SATCHEL_HOME=/a b' satchel catch-up --brief --hook cursor --project web"
+    assert set_home == f'cd "$CURSOR_PROJECT_DIR" && {line}'
+    assert [hooks.find_program(one) for one in (set_home, command())] == ["satchel", "/opt/my tools/satchel"]
 
 
 def test_each_client_reads_the_answer_in_its_own_form() -> None:

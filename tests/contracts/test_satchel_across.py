@@ -53,13 +53,15 @@ def test_a_link_with_its_project_is_changed_from_everywhere(client: Client) -> N
     fill(client)
     assert ok(client, "update_prompt", prompt=TONE, tags=["voice"])["project"] == "garden"
     assert ok(client, "update_resource", resource=BEDS, description="Where")["resource"]["version"] == 2
+    assert ok(client, "update_prompt", prompt="letter", replaced_by=TONE)["prompt"]["replaced_by"] == TONE
+    ok(client, "update_prompt", prompt="letter", replaced_by="")
     edited = ok(client, "edit_text", item=TONE, edits=[{"old": "Calm", "new": "Warm"}])
     assert (edited["project"], edited["item"], edited["version"]) == ("garden", "tone", 3)
     assert [one["version"] for one in ok(client, "history", item=TONE)["versions"]] == [3, 2, 1]
     assert ok(client, "restore", item=TONE, version=1)["restored"]["version"] == 4
 
     assert text(client, "update_items", items=[TONE, "letter"], tags=["+all"]) == (
-        "Updated:\n- tone [all] version 5 @garden\n- letter [all] version 2"
+        "Updated:\n- tone [all] version 5 @garden\n- letter [all] version 4"
     )
     assert ok(client, "delete", items=[TONE, BEDS, "letter"]) == {
         "project": "default",
@@ -94,6 +96,12 @@ def test_what_only_another_project_has_is_named_with_its_project(client: Client)
         "near": ["#2"],
     }
     assert refusal(client, "get_prompt", prompt="satchel://prompt/nowhere/tone")["code"] == "not_found"
+    assert client.request("resources/read", {"uri": "satchel://resource/beds.md"})["error"] == {
+        "code": -32602,
+        "message": "Resource 'satchel://resource/beds.md' not found in project 'default', but elsewhere: " + BEDS,
+        "data": {"uri": "satchel://resource/beds.md", "near": [BEDS]},
+    }
+    assert client.request("prompts/get", {"name": "tone"})["error"]["data"] == {"name": "tone", "near": [TONE]}
     assert refusal(client, "get_prompt", prompt="nothing")["hint"] == HINT
 
 

@@ -125,9 +125,15 @@ def test_items_expire_and_are_replaced(store: str, serve: Callable[..., Client])
     }
     assert "- prompt tone: Tone (expired on 2026-10-01, replaced by tone-2)\n" in text(client, "search", query="warm")
 
+    literal = [one["reference"] for one in ok(client, "search", query='"warm"', limit=4)["hits"]]
+    assert (literal[:2], literal[2:]) == (["tone-2", "new.md"], ["tone", "old.md"])
+    assert len(ok(client, "search", query='"warm"', limit=3)["hits"]) == 3
+
     # History, restore and undo know both.
     ok(client, "update_prompt", prompt="tone", expires="", replaced_by="")
     assert "expires" not in ok(client, "list_prompts", query="Tone:")["prompts"][0]
+    difference = ok(client, "history", item="tone", version=3, against=2)["diff"]
+    assert difference.splitlines()[2:] == ["-expires: 2026-10-01", "-replaced_by: tone-2"]
     ok(client, "restore", item="tone")
     restored = next(one for one in ok(client, "list_prompts")["prompts"] if one["name"] == "tone")
     assert (restored["expires"], restored["replaced_by"]) == ("2026-10-01", "tone-2")

@@ -63,6 +63,27 @@ class DocumentRules(Machine):
         if target is not None:
             self.edit(user, target, content=text)
 
+    @rule(user=USERS, place=PLACES, line=st.sampled_from(["Ask Bob: needle", "ask  BOB: needle", "needle"]))
+    def remember(self, user: str, place: str, line: str) -> None:
+        found = self.ask("satchel", "remember", user, text=line, project=place)
+        project = self.project(place)
+        if project is None:
+            self.expect(found, "missing")
+            return
+        answer, memory = self.expect(found, "ok"), self.named("document", place, "memory.md")
+        before = memory.state["content"] if memory else ""
+        text = " ".join(line.lower().split())
+        is_known = any(one == text or one.endswith(f" proofs: {text}") for one in before.lower().splitlines())
+        assert answer["added"] is not is_known
+        if is_known:
+            return
+        content = f"{before}{'' if before.endswith(chr(10)) or not before else chr(10)}- {answer['line']}\n"
+        given = {"name": "memory.md", "uri": "satchel://resource/memory.md", "mime_type": "text/markdown"}
+        if memory is None:
+            self.add(user, "document", project, None, {**given, "content": content, "description": None})
+        else:
+            self.edit(user, memory, content=content)
+
     @rule(user=USERS, pick=PICKS, name=NAMES)
     def rename_resource(self, user: str, pick: int, name: str) -> None:
         thing = self.choose("document", pick)
@@ -73,7 +94,8 @@ class DocumentRules(Machine):
         others = [one.name for one in self.past.live("document", thing.project) if one is not thing]
         self.expect(found, "taken" if name in others else "ok")
         if name not in others:
-            self.edit(user, thing, name=name)
+            is_own = thing.state["uri"] == f"satchel://resource/{thing.name}"
+            self.edit(user, thing, name=name, **({"uri": f"satchel://resource/{name}"} if is_own else {}))
 
     @rule(user=USERS, way=st.sampled_from(["mcpkg", "satchel"]), pick=PICKS)
     def delete_resource(self, user: str, way: str, pick: int) -> None:
@@ -118,7 +140,8 @@ class DocumentRules(Machine):
         if self.project(place) is None:
             assert found[0] == "missing"
             return
-        uris = [row["uri"] for row in self.expect(found, "ok")["resources"] if row["uri"].startswith("doc:")]
+        rows, schemes = self.expect(found, "ok")["resources"], ("doc:", "satchel://resource/")
+        uris = [row["uri"] for row in rows if row["uri"].startswith(schemes)]
         assert uris == [one.state["uri"] for one in self.in_order("document", place)]
         self.expect(self.ask(way, "resources/templates/list", user, place), "ok")
 

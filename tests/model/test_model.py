@@ -77,6 +77,7 @@ USUAL: dict[str, Any] = {
     "name": "x.y",
     "title": "New",
     "text": "needle",
+    "line": "needle",
     "old": "needle",
     "tags": ["a"],
     "tag": "+new",

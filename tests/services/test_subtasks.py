@@ -4,7 +4,7 @@ import pytest
 
 from satchel.errors import NotFound, WrongArgument
 from satchel.model import Author, Scope, Task, TaskDraft, TaskPatch
-from satchel.services import projects, restoring, tasks
+from satchel.services import history, projects, restoring, tasks
 from satchel.storage.database import Database, Tx, open_database
 from tests.support.postgres import PostgresServer
 from tests.support.roles import two_roles
@@ -99,6 +99,9 @@ def test_a_caller_limited_to_some_projects_sees_only_their_parents_and_subtasks(
         with pytest.raises(NotFound):
             tasks.add(tx, limited, TaskDraft(title="T", project="pub", parent=hidden))
         assert tasks.update(tx, limited, seen, TaskPatch(title="Saw", parent=None)).parent is None
+        for version in (1, 2):
+            assert history.read_version(tx, limited, f"#{seen}", version).state.parent is None
+        restoring.restore(tx, limited, f"#{seen}", 1)
     with database.write(ADA) as tx:
         assert face(tasks.find(tx, ADA, seen)) == (hidden, 0, 2)
     database.close()

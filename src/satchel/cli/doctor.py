@@ -3,7 +3,6 @@
 import http.client
 import os
 import platform
-import shlex
 import shutil
 import socket
 import stat
@@ -379,12 +378,12 @@ def _check_hooks(machine: Machine, client: Client, scope: Scope) -> Iterator[Fin
         yield Finding(check=check, status="failure", message=str(error), remedy="Correct the file.")
         return
     for command in commands:
-        words = [word for word in shlex.split(command) if word != "env" and "=" not in word]
-        if shutil.which(words[0], path=machine.environment.get("PATH")) is not None:
+        program = hooks.find_program(command)
+        if shutil.which(program, path=machine.environment.get("PATH")) is not None:
             yield Finding(check=check, status="ok", message=f"{client.title}: sessions begin with catch-up", file=path)
             continue
         again = f"satchel install {client.name} --hooks" + (" --scope project" if scope == "project" else "")
-        message = f"the hook in {path} starts {words[0]}, which does not exist."
+        message = f"the hook in {path} starts {program}, which does not exist."
         yield Finding(check=check, status="failure", message=message, remedy=again, file=path)
 
 

@@ -25,7 +25,16 @@ def write_command(client: Client, command: Sequence[str], variables: Mapping[str
     """Return the command of a hook as a line for a shell."""
     set_variables = ["env", *(f"{name}={value}" for name, value in variables.items())] if variables else []
     more = ["--project", project] if project is not None else []
-    return shlex.join([*set_variables, *command, "catch-up", "--brief", "--hook", client.name, *more])
+    line = shlex.join([*set_variables, *command, "catch-up", "--brief", "--hook", client.name, *more])
+    folder = find_hook(client).folder
+    return f'cd "${folder}" && {line}' if folder else line
+
+
+def find_program(command: str) -> str:
+    """Return the program that a command of ours starts."""
+    words = shlex.split(command)
+    words = words[words.index("&&") + 1 :] if "&&" in words else words
+    return next((word for word in words if word != "env" and "=" not in word), "")
 
 
 def plan_install(client: Client, path: str, command: str, scope: Scope) -> Change | None:

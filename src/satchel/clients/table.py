@@ -30,6 +30,7 @@ class Hook(Struct, frozen=True, kw_only=True):
     event: str  # the key in the object `hooks` of the file
     entry: Shape
     frame: Shape = {}  # other members that the file must have
+    folder: str = ""  # the variable with the session's folder, if the command starts in another one
     answer: tuple[str, ...] = ()  # where JSON on stdout has the text; empty: stdout is the text
 
 
@@ -113,6 +114,7 @@ CLIENTS = (
             event="sessionStart",
             entry={"command": COMMAND},
             frame={"version": 1},
+            folder="CURSOR_PROJECT_DIR",
             answer=("additional_context",),
         ),
         next_step="Open Settings, Tools & MCP, and turn satchel on.",

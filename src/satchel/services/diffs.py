@@ -135,6 +135,8 @@ def _list_fields(item: Item) -> list[tuple[str, str]]:
         ("description", state.description or ""),
         ("uri", state.uri),
         ("mime_type", state.mime_type),
+        ("expires", state.expires or ""),
+        ("replaced_by", state.replaced_by or ""),
         ("tags", ", ".join(state.tags)),
         *(("argument", _write_argument(one)) for one in state.arguments),
         ("priority", state.priority if item.kind == "task" else ""),

@@ -31,6 +31,7 @@ from satchel.model import (
     uri_of,
 )
 from satchel.services import lookup, projects, recording, rules, tasks
+from satchel.storage import projects as project_rows
 from satchel.storage import revisions, trash
 from satchel.storage.database import Cutoffs, Database, Tx
 from satchel.storage.deltas import apply_delta
@@ -41,8 +42,7 @@ LONGEST_NOTE = 120  # characters of a note in a list of changes
 _MOST_AUTHORS = 10  # authors that an error names
 _SHOWN = 20  # versions that an error names
 _MOST_SEARCHED = 600  # changes to read for the names of authors
-_MOST_READ = 5000  # changes to read for bursts
-_MOST_ELSEWHERE = 1000  # changes to read in other projects
+_MOST_READ = 5000  # changes to read for bursts, and in other projects
 _MOST_MOVES = 500  # deletions that may be moves
 _PAUSE = 60  # the longest pause within a burst, in minutes
 
@@ -113,7 +113,8 @@ def read_version(tx: Tx, scope: Scope, reference: lookup.Reference, version: int
     if old.kind != "task" or scope.projects is None:
         return old
     visible = tasks.keep_existing_blockers(tx, scope, old.state.blocked_by)
-    return replace(old, state=replace(old.state, blocked_by=tuple(visible)))
+    parent = tasks.choose_former_parent(tx, scope, None, old.state.parent)
+    return replace(old, state=replace(old.state, blocked_by=tuple(visible), parent=parent))
 
 
 def read_version_of(tx: Tx, scope: Scope, item: Item, version: int | None = None) -> Item:
@@ -328,10 +329,11 @@ def find_time(tx: Tx, query: ChangeQuery) -> Timestamp:
 
 def list_elsewhere(tx: Tx, scope: Scope, query: ChangeQuery) -> list[Version]:
     """List the last changes in the other projects of the scope, newest first."""
-    where, has_loose, owner = projects.list_allowed(tx, scope), scope.projects is None, scope.user or ""
-    query, here = _skip_older(tx, scope, query), projects.current(tx, scope).number
-    found = revisions.feed(tx, query, projects=where, has_loose=has_loose, owner=owner, limit=_MOST_ELSEWHERE)
-    return [one for one in found if one.project not in (None, here)]
+    here = projects.current(tx, scope).number
+    others = [one for one in project_rows.numbers(tx, scope.projects) if one != here]
+    query, has_loose, owner = _skip_older(tx, scope, query), scope.projects is None, scope.user or ""
+    found = revisions.feed(tx, query, projects=others, has_loose=has_loose, owner=owner, limit=_MOST_READ)
+    return [one for one in found if one.project is not None]
 
 
 _Who = tuple[bool, str, str, bool]  # whether it is the caller, the user, the program, whether it is a person

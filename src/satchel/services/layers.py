@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from satchel import clock
 from satchel.errors import AmbiguousItem, LabelMissing, NotFound, WrongArgument
-from satchel.model import Document, Item, Prompt, PromptHeader, PromptQuery, PromptSummary, Scope, TagCount
+from satchel.model import Document, Item, Prompt, PromptHeader, PromptQuery, PromptSummary, Scope, TagCount, uri_of
 from satchel.services import documents, lookup, projects, prompts, rules
 from satchel.storage import documents as document_rows
 from satchel.storage import projects as project_rows
@@ -119,7 +119,7 @@ def find_document(tx: Tx, scope: Scope, reference: str, *, to_change: bool = Fal
 
 
 def find_replacement(tx: Tx, scope: Scope, item: Prompt | Document, reference: str) -> str:
-    """Return the name of the prompt or document of the project that replaces an item of the same kind.
+    """Return the name of the prompt or document that replaces an item of the same kind; its link in another project.
 
     The name that the item has already stays, even if nothing has this name any more.
 
@@ -130,10 +130,12 @@ def find_replacement(tx: Tx, scope: Scope, item: Prompt | Document, reference: s
         return item.replaced_by
     kind: LayeredKind = "prompt" if isinstance(item, Prompt) else "document"
     find = find_prompt if kind == "prompt" else find_document
-    found: Prompt | Document = find(tx, scope, reference, to_change=True)
+    project, reference = lookup.split_project(reference)
+    there = projects.enter(scope, project) if project else scope
+    found: Prompt | Document = find(tx, there, reference, to_change=True)
     if found.number == item.number:
         raise WrongArgument("replaced_by", "not", value=found.name, kind=kind)
-    return found.name
+    return found.name if there.project == scope.project else uri_of(kind, found.name, there.project)
 
 
 def get_document_by_uri(tx: Tx, scope: Scope, uri: str) -> Document:

@@ -229,7 +229,10 @@ def _show_note(found: FoundText, find_line: Callable[[str], tuple[int, str] | No
 def _search_literally(
     tx: Tx, scope: Scope, where: _Layers, query: SearchQuery, literal: str, libraries: Sequence[LibraryText]
 ) -> tuple[list[Hit], bool]:
-    """Search for a literal text in any case: prompts and documents, newest first, then tasks, open ones first."""
+    """Search for a literal text in any case: prompts and documents, newest first, then tasks, open ones first.
+
+    If all hits fit into one answer, expired and replaced items come last.
+    """
     folded = rules.fold_query(literal)
     wanted = query.offset + query.limit + 1
     found: list[tuple[FoundKind, FoundText]] = []
@@ -258,6 +261,8 @@ def _search_literally(
             if len(found) < wanted:
                 listed, _ = tasks.list_page(tx, scope, asked, limit=wanted - len(found))
                 found += _read_in_order(tx, scope, "task", [one.number for one in listed])
+    if not query.offset and len(found) < wanted:  # on one of several pages, their order would change between calls
+        found.sort(key=lambda one: one[1].replaced_by is not None or rules.is_expired(one[1].expires))
     hits = _make_hits(tx, scope, where, found[query.offset : wanted - 1], partial(_find_literal_line, folded))
     return hits, len(found) >= wanted
 

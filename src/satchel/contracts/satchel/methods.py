@@ -27,7 +27,7 @@ from satchel.model import Argument, Document, Prompt, PromptHeader, Scope, Store
 from satchel.protocol import INVALID_PARAMS, ClientChange, ProtocolError, invalid_params
 from satchel.protocol.codec import encode
 from satchel.protocol.cursors import NUMBER, decode_cursor, encode_cursor, refuse_cursor
-from satchel.services import completion, documents, layers, projects, tasks, templates
+from satchel.services import completion, documents, layers, lookup, projects, tasks, templates
 from satchel.services.completion import Completion
 
 PAGE = 500
@@ -176,7 +176,17 @@ def answer_documents_read(context: Context, params: dict[str, Any]) -> Result:
         return {"contents": [{**encode_document(found), "uri": uri}]}
     except (NotFound, Forbidden, TemplateFailed) as missing:
         text = f"Resource '{uri}' not found in project '{context.scope.project}'"
-        raise ProtocolError(INVALID_PARAMS, text, {"uri": uri}) from missing
+        near = _find_elsewhere(context, missing)
+        text += f", but elsewhere: {' or '.join(near)}" if near else ""
+        raise ProtocolError(INVALID_PARAMS, text, {"uri": uri, **({"near": near} if near else {})}) from missing
+
+
+def _find_elsewhere(context: Context, missing: Exception) -> list[str]:
+    """Return the links to items of other projects that a URI may mean."""
+    if not isinstance(missing, NotFound) or missing.kind not in layers.KINDS:
+        return []
+    found = lookup.find_elsewhere(context.tx, missing.scope, [missing.kind], missing.key)
+    return [one.reference for one in found]
 
 
 # -- completion/complete --------------------------------------------------------------------------------------------
