@@ -5,7 +5,7 @@ import pytest
 from satchel.errors import NotFound, SatchelError, VersionConflict, VersionMissing
 from satchel.model import PromptPatch, Retention, Scope
 from satchel.services import history, projects, prompts, restoring, tasks
-from satchel.storage.database import Database
+from satchel.storage.database import Database, Tx
 from tests.history.store import (
     ADA,
     BOB,
@@ -116,3 +116,22 @@ def test_a_title_taken_meanwhile_is_reported_and_nothing_is_changed(database: Da
         undone(database, ADA)
     found = read(database, ADA, lambda tx: prompts.get(tx, ADA, prompt.id))
     assert (found.title, found.content, found.version) == ("Other", "two", 2)
+
+
+def test_undo_passes_over_notes(database: Database) -> None:
+    task = add_task(database, ADA, "Drink")
+
+    def complete_with_note(tx: Tx) -> None:
+        done, _ = tasks.complete(tx, ADA, task.number)
+        tasks.add_note(tx, ADA, done, "It was hot")
+
+    write(database, ADA, complete_with_note)
+    write(database, ADA, lambda tx: tasks.add_note(tx, ADA, task.number, "And good"))
+    assert [undone(database, ADA) for _ in range(3)] == [[[("complete", "#1")]], [[("add", "#1")]], []]
+    restore(database, ADA, "#1")
+    now = read(database, ADA, lambda tx: (tasks.find(tx, ADA, 1), tasks.list_notes(tx, ADA, 1, 9)))
+    assert (now[0].status, [note.text for note in now[1][0]]) == ("pending", ["It was hot", "And good"])
+    notes = read(database, ADA, lambda tx: history.list_changes(tx, ADA, limit=9)[0])
+    [last] = [one.revision for one in notes if one.note == "And good"]
+    write(database, ADA, lambda tx: restoring.take_back(tx, ADA, last))  # a note stays
+    assert read(database, ADA, lambda tx: tasks.find(tx, ADA, 1)) == now[0]

@@ -223,9 +223,11 @@ def list_notes(tx: Tx, scope: Scope, query: ChangeQuery, limit: int) -> list[tup
 
     A caller who may enter all projects also gets the notes on tasks of no project.
     """
-    since = revisions.time_of(tx, query.after) if query.after else query.since
-    project = current(tx, scope).number
-    return task_rows.newest_notes_of_open(tx, scope.owner, project, since, limit, has_loose=scope.projects is None)
+    seen = revisions.time_of(tx, query.after) if query.after else ""  # the caller has seen the notes of that time
+    where, has_loose = current(tx, scope).number, scope.projects is None
+    return task_rows.newest_notes_of_open(
+        tx, scope.owner, where, seen or query.since, limit, seen=seen, has_loose=has_loose
+    )
 
 
 def rename(tx: Tx, old: str, new: str) -> Project:

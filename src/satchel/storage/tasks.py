@@ -515,11 +515,11 @@ def last_notes(tx: Tx, owner: str, tasks: Sequence[int]) -> dict[int, TaskNote]:
 
 
 def newest_notes_of_open(
-    tx: Tx, owner: str, project: int, since: str, limit: int, *, has_loose: bool
+    tx: Tx, owner: str, project: int, since: str, limit: int, *, seen: str = "", has_loose: bool
 ) -> list[tuple[int, TaskNote]]:
     """Return the last notes on an owner's open tasks in a project, with their tasks, newest first.
 
-    `has_loose` adds the tasks of no project.
+    `has_loose` adds the tasks of no project; notes of the time `seen` are left out.
     """
     # A cross join keeps SQLite from scanning the notes of all users.
     sql = f"""
@@ -527,10 +527,10 @@ def newest_notes_of_open(
         from tasks t cross join task_notes n join authors a on a.number = n.author
         where t.owner = :owner and t.deleted_at is null and t.completed_at is null
             and (t.project = :project or (:has_loose and t.project is null))
-            and n.task = t.number and n.owner = :owner and n.at >= :since
+            and n.task = t.number and n.owner = :owner and n.at >= :since and n.at <> :seen
         order by n.number desc limit :limit
     """
-    values = {"owner": owner, "project": project, "has_loose": has_loose, "since": since, "limit": limit}
+    values = {"owner": owner, "project": project, "has_loose": has_loose, "since": since, "seen": seen, "limit": limit}
     rows = tx.all(sql, **values)
     return [(task, TaskNote(at=at, text=text, author=make_author(tuple(by)))) for task, at, text, *by in rows]
 
