@@ -208,8 +208,8 @@ def _check_found(context: Context, reference: str, item: Item | None = None) -> 
 
 def _check_claims(context: Context, named: _Named) -> None:
     """Check that no other agent holds one of the tasks that a call names."""
-    numbers = [item.number for item in named.items if item.kind == "task"]
-    tasks.check_claims(context.tx, context.scope, numbers, task_answers.find_protector(context))
+    found = tasks.list_some(context.tx, context.scope, [item.number for item in named.items if item.kind == "task"])
+    tasks.check_claims(found, task_answers.find_protector(context))
 
 
 def _confirm(context: Context, what: str, items: Sequence[Item], where: str = "") -> None:
