@@ -324,6 +324,8 @@ CHANGES: list[tuple[str, dict[str, Any]]] = [  # of the task #1
     ("update_items", {"items": ["#1"], "tags": ["+x"]}),
     ("update_items", {"items": ["#1"], "status": "cancelled"}),
     ("delete", {"items": ["#1"]}),
+    ("restore", {"item": "#1"}),
+    ("restore", {"items": ["#1"]}),
 ]
 
 

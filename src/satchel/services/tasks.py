@@ -742,8 +742,9 @@ def add_note(tx: Tx, scope: Scope, task: Task | Reference, text: str, at: Timest
         raise WrongArgument("note", "maxItems", limit=MAX_NOTES, kind="task")
     number = rows.add_note(tx, task.owner, task.number, text, at or tx.now)
     rows.renew_time(tx, task.owner, task.number, at or tx.now)
-    recording.note(tx, task, number)
-    rows.set_note_text(tx, task.owner, task.number, rules.fold(rows.note_text(tx, task.owner, task.number)))
+    notes = rows.note_text(tx, task.owner, task.number)
+    rows.set_note_text(tx, task.owner, task.number, rules.fold(notes))
+    recording.note(tx, task, number, notes)
     links.record_note(tx, task.owner, task.number, text)
     _announce(tx, task)
 
