@@ -490,7 +490,6 @@ _ARGUMENT_HINTS = {  # by field and rule
     ("after", "acyclic"): "Remove one of the after: parts.",
     ("after", "maximum"): "A bare number is a task's position in the call, from 1; write an existing task with #.",
     ("in", "maximum"): "A bare number is a task's position in the call, from 1; write an existing task with #.",
-    ("lines", "levels"): "Write the deepest ones as lines of a description, with * instead of -.",
     ("lines", "minLength"): 'For example ["Write docs !high +docs", "Test after:1"].',
     ("lines", "grammar"): "Leave one of them out.",
     ("lines", "claims"): "Leave [~] out, then claim the task with claim_task.",
