@@ -13,7 +13,7 @@ from satchel.contracts.schema import fields_of
 from satchel.errors import WrongArgument
 from satchel.model import Argument, DocumentDraft, PromptDraft, Scope, TaskDraft
 from satchel.protocol import MAX_MESSAGE_BYTES, messages
-from satchel.services import documents, projects, prompts, retry_keys, rules, tasks
+from satchel.services import documents, projects, prompts, retry_keys, rules, tasks, templates
 from satchel.storage import links
 from satchel.storage.database import Database, open_database
 from satchel.transports import stdio
@@ -34,6 +34,8 @@ BOUNDS = {
     "note": model.MAX_DESCRIPTION,
     "content": model.MAX_CONTENT_BYTES,
     "content of a template": rules.MAX_TEMPLATE_BYTES,
+    "included texts": templates.MOST_INCLUDED,
+    "labels": prompts.MOST_LABELS,
     "URI": rules.MAX_URI_BYTES,
     "MIME type": rules.MAX_NAME,
     "tags": rules.MAX_TAGS,

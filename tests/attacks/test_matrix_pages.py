@@ -103,7 +103,7 @@ def test_every_field_that_a_view_reads_has_a_place_in_the_matrix() -> None:
     plain = {
         *("q", "title", "content", "lines", "note", "to", "name", "version", "item", "kind", "by", "before", "after"),
         *("mime_type", "uri", "description", "do", "tag", "tags", "status", "priority", "due", "new", "old", "expires"),
-        *("read_only", "projects", "revision", "review"),
+        *("read_only", "projects", "revision", "label", "review", "anyway"),
     }
     known = {*plain, *(field for fields in FIELDS.values() for field in fields)}
     for module in {sys.modules[view.answer.__module__] for view in VIEWS}:

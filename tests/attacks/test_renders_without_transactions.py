@@ -26,6 +26,8 @@ RENDERING: dict[str, list[tuple[str, dict[str, Any]]]] = {
         ("add_prompt", TEMPLATE),
         ("update_prompt", {"prompt": "greet", "content": "Hi {{ name }}"}),
         ("get_prompt", {"prompt": "greet", "arguments": {"name": "Ada"}}),
+        ("add_prompt", {"title": "Letter", "content": '{% include "greet" %}'}),
+        ("get_prompt", {"prompt": "letter", "arguments": {"name": "Ada"}}),
         ("get_prompt", {"prompt": "a:greet", "arguments": {"name": "Ada"}}),
         ("prompts/get", {"name": "greet", "arguments": {"name": "Ada"}}),
     ],
@@ -52,8 +54,8 @@ def test_no_transaction_is_open_while_a_template_is_rendered(
         begin: Callable[..., AbstractContextManager[Tx]] = getattr(database, name)
 
         @contextmanager
-        def watched(scope: Scope | None = None, deadline: float | None = None) -> Iterator[Tx]:
-            with begin(scope, deadline) as tx:
+        def watched(scope: Scope | None = None, deadline: float | None = None, **more: Any) -> Iterator[Tx]:
+            with begin(scope, deadline, **more) as tx:
                 is_open.append(tx)
                 try:
                     yield tx

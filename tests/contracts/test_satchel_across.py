@@ -186,8 +186,7 @@ def test_all_is_no_project(client: Client) -> None:
     ):
         assert refusal(client, tool, given, project="all") == {
             "code": "invalid_argument",
-            "message": "project all stands for every project, which only search, list_prompts, list_resources and "
-            "list_tasks take.",
+            "message": "Only search, list_prompts, list_resources and list_tasks take project: all.",
             "hint": "Name one project, or leave project out to use the current one.",
             "argument": "project",
         }

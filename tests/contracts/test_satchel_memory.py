@@ -51,7 +51,7 @@ def test_a_line_that_repeats_one_is_not_added(own: Client, monkeypatch: pytest.M
         "project": "default",
         "added": False,
         "line": Like(rf"{DAY} satchel-tests: Use tabs: always"),
-        "notes": ["It was remembered before. Correct it with edit_text if it changed."],
+        "notes": ["It was remembered before: edit memory.md if it changed."],
     }
     ok(own, "edit_text", item="memory.md", append="- By hand")
     assert ok(own, "remember", text="by hand")["added"] is False

@@ -269,6 +269,8 @@ def test_a_limited_token_sees_it_only_where_it_opens_it(store: str, database: Da
                 assert server.call(tool, arguments, path=path)["isError"] is not sees, tool
             refused = server.call("update_prompt", {"prompt": "standup", "title": "B"}, path=path)
             assert refused["isError"] and ("personal" in str(refused)) is sees
+            including = {"title": token, "content": '{% include "voice" %}'}
+            assert server.call("add_prompt", including, path=path)["isError"] is not sees
             uri = {"uri": "satchel://resource/voice"}
             assert (b'"contents"' in server.ask("resources/read", uri, path=path).body) is sees
 

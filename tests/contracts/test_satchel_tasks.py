@@ -208,6 +208,7 @@ def test_lists_say_what_differs_from_the_usual(own: Client) -> None:
     )
 
 
+@both_engines
 def test_lists_are_narrowed_by_due_day_and_priority(own: Client) -> None:
     today = date.fromisoformat(now()[:10])
     late, soon, later = (today + timedelta(days=days) for days in (-1, 6, 7))
@@ -408,6 +409,7 @@ def test_the_holder_and_a_call_with_the_fence_change_a_held_task(own: Client, ot
     assert done["task"]["status"] == "completed" and "notes" not in done
 
 
+@both_engines
 def test_who_loses_a_task_to_another_is_told_with_the_next_call(own: Client, other: Client) -> None:
     ok(own, "add_tasks", lines=["A", "B", "C"])
     first = ok(own, "claim_task", task=1)

@@ -2,6 +2,7 @@
 
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
+from msgspec.structs import replace
 
 from satchel.exchange.entries import DocumentEntry, NoteEntry, PromptEntry, TaskEntry
 from satchel.model import PRIORITIES, Argument, can_be_argument
@@ -61,7 +62,8 @@ prompts: SearchStrategy[PromptEntry] = st.builds(
     arguments=arguments(),
     expires=st.one_of(st.none(), days),
     replaced_by=st.one_of(st.none(), texts.filter(bool)),
-)
+    is_constant=st.booleans(),
+).map(lambda one: replace(one, is_constant=one.is_constant and not one.arguments))
 
 
 @st.composite

@@ -1,5 +1,6 @@
 """A folder and a project kept the same, three-way."""
 
+import json
 import shutil
 from collections.abc import Callable
 from functools import partial
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from satchel.exchange import storing, sync_plan, syncing
 from satchel.exchange.entries import KINDS, Kind, TaskEntry, Unreadable
+from satchel.exchange.formats import json_lines
 from satchel.exchange.sync_plan import SyncState, digest
 from satchel.exchange.syncing import SyncOptions, SyncReport
 from satchel.model import DocumentDraft, DocumentPatch, PromptDraft, PromptPatch, Scope, TaskDraft, TaskPatch
@@ -347,6 +349,23 @@ def test_a_prompt_about_conflict_markers_is_read_back(database: Database, folder
     assert sync().problems == [] and sync().is_same
     (folder / ".satchel-sync.json").unlink()
     assert sync().is_same and contents(database) == {"a": text}
+
+
+def test_a_template_without_arguments_stays_one(database: Database, folder: Path, sync: Sync) -> None:
+    with database.write(HERE) as tx:
+        draft = PromptDraft(name="letter", title="Letter", content='{% include "tone.md" %}', is_constant=True)
+        prompts.set_label(tx, HERE, prompts.add(tx, HERE, draft), "production")
+    assert sync().problems == [] and sync().is_same
+    file = folder / "prompts" / "letter.md"
+    assert file.read_text() == '---\ntitle: Letter\ntemplate: true\n---\n{% include "tone.md" %}\n'
+    file.write_text(file.read_text().replace("tone.md", "voice.md"))
+    sync()
+    with database.read(HERE) as tx:
+        found = prompts.get_by_name(tx, HERE, "letter")
+        [entry] = storing.take_snapshot(tx, HERE).prompts.values()
+    assert (found.version, found.is_constant, found.content) == (2, True, '{% include "voice.md" %}')
+    row = json.loads(json_lines.write([entry]).files[json_lines.FILE])
+    assert (row["template"], row["labels"]) == (True, {"production": 1})
 
 
 def test_an_item_that_both_sides_deleted_can_be_added_again(database: Database, folder: Path, sync: Sync) -> None:

@@ -82,7 +82,8 @@ def test_a_prompt_that_includes_a_document_is_filled_in(ada: Visitor) -> None:
     path = "/p/default/prompts/letter"
     assert "Dear Ann. Be kind." in text_of(ada.post(f"{path}/fill", tone="kind"))
     assert "Letter" in text_of(ada.get("/p/default/documents/tone.md"))  # as what refers to it
-    ada.post("/p/default/documents/tone.md/delete")
+    said = text_of(ada.post("/p/default/documents/tone.md/delete"))
+    assert "These prompts include it and cannot be filled in without it: “Letter”." in said
     assert "Line 1: there is no document or prompt 'tone.md'" in text_of(ada.get(f"{path}/fill"))
 
 

@@ -231,7 +231,7 @@ def _explain_missing(error: NotFound, database: "Database", scope: Scope) -> tup
         "token": (f"there is no token {error.key}", "List them with: satchel token list"),
         "project": (
             f"project '{key}' does not exist",
-            "The name stands for all projects, in search and lists of prompts and documents."
+            "With -p all, these commands show all projects: satchel search, satchel prompt list, satchel document list"
             if key == ALL_PROJECTS
             else f"Make it with: satchel project create {key}",
         ),

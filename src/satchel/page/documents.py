@@ -10,6 +10,7 @@ from satchel.page import words
 from satchel.page.versions import Conflict, find_conflict
 from satchel.page.visit import Answer, File, Redirect, Shown, Upload, Visit, link
 from satchel.services import documents, layers, links, rules
+from satchel.services.links import Link
 from satchel.storage.database import Tx
 
 _PAGE = 100
@@ -128,8 +129,15 @@ def save(visit: Visit) -> Answer:
 def delete(visit: Visit) -> Answer:
     """Move a document to the trash."""
     name = visit.path["name"]
-    visit.write(lambda tx: documents.delete(tx, visit.scope, name))
-    return Redirect(link("p", visit.scope.project, "documents"), f"“{name}” is in the trash.", can_undo=True)
+
+    def run(tx: Tx) -> list[Link]:
+        found = documents.get_by_name(tx, visit.scope, name)
+        referrers = links.referrers(tx, visit.scope, "document", found)
+        documents.delete(tx, visit.scope, name)
+        return referrers
+
+    said = words.describe_deleted(name, visit.write(run))
+    return Redirect(link("p", visit.scope.project, "documents"), said, can_undo=True)
 
 
 def _read_content(visit: Visit, file: Upload | None, kind: str) -> tuple[str | bytes, str]:

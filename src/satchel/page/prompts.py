@@ -12,6 +12,7 @@ from satchel.page import words
 from satchel.page.versions import Conflict, find_conflict
 from satchel.page.visit import Answer, Redirect, Shown, Visit, link
 from satchel.services import history, layers, links, prompts, templates
+from satchel.services.links import Link
 from satchel.storage.database import Tx
 
 _PAGE = 50
@@ -124,8 +125,14 @@ def save(visit: Visit) -> Answer:
 def delete(visit: Visit) -> Answer:
     """Move a prompt to the trash."""
     prompt = _find(visit)
-    visit.write(lambda tx: prompts.delete(tx, visit.scope, prompt.id))
-    return Redirect(link("p", visit.scope.project, "prompts"), f"“{prompt.title}” is in the trash.", can_undo=True)
+
+    def run(tx: Tx) -> list[Link]:
+        referrers = links.referrers(tx, visit.scope, "prompt", prompt)
+        prompts.delete(tx, visit.scope, prompt.id)
+        return referrers
+
+    said = words.describe_deleted(prompt.title, visit.write(run))
+    return Redirect(link("p", visit.scope.project, "prompts"), said, can_undo=True)
 
 
 def pin(visit: Visit) -> Answer:

@@ -1,6 +1,6 @@
 """Error messages for the page, and the HTTP status of each error."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from satchel.errors import (
@@ -20,6 +20,7 @@ from satchel.errors import (
 )
 from satchel.library.render import RenderFailed
 from satchel.services import wording
+from satchel.services.links import Link
 
 _STATUSES: dict[type[SatchelError], int] = {
     NotFound: 404,
@@ -67,3 +68,10 @@ def explain(error: SatchelError | RenderFailed) -> str:
         return "The store cannot be reached at the moment. Try again."
     what = wording.explain(error, _VOICE)
     return f"{what[:1].upper()}{what[1:]}"
+
+
+def describe_deleted(name: str, referrers: Sequence[Link]) -> str:
+    """Say that a prompt or document was deleted, and which templates include it."""
+    by = ", ".join(f"“{one.title or one.key}”" for one in referrers if one.is_include)
+    lost = f" These prompts include it and cannot be filled in without it: {by}." if by else ""
+    return f"“{name}” is in the trash.{lost}"

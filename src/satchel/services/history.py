@@ -127,7 +127,7 @@ def read_version_of(tx: Tx, scope: Scope, item: Item, version: int | None = None
         wanted = item.version - 1 if item.is_deleted else item.version
     if wanted == item.version and not item.is_deleted:
         return item
-    found = _list_versions(tx, scope, item, before=(wanted + 1, 0), limit=1 + len(item.former))
+    found = _list_versions(tx, scope, item, before=(min(wanted + 1, 2**53), 0), limit=1 + len(item.former))
     # A new project with the name of a deleted one has its own versions with the same numbers.
     for revision in sorted(found, key=lambda revision: revision.item != item.number):
         if revision.version == wanted and revision.action != "delete":

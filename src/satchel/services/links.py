@@ -76,11 +76,13 @@ def of(tx: Tx, scope: Scope, kind: ItemKind, item: Linked) -> tuple[list[Link], 
     known = {("task", key) for key in titles} | _find_texts(tx, scope, item, targets)
     to = []
     for one, key in targets:
-        project, name = ("", key) if one == "task" else rows.split_key(key)
-        project = project or ("" if one == "task" else home)
-        there = "" if project == scope.project else project
         is_missing = (one, key) not in known
-        to.append(Link(kind=one, key=name, title=titles.get(key, ""), project=there, is_missing=is_missing))
+        if one == "task":
+            to.append(Link(kind=one, key=key, title=titles.get(key, ""), is_missing=is_missing))
+            continue
+        project, name = rows.split_key(key)
+        there = "" if (project or home) == scope.project else project or home
+        to.append(Link(kind=one, key=name, project=there, is_missing=is_missing))
     return list({(one.kind, one.key, one.project): one for one in to}.values()), referrers(tx, scope, kind, item)
 
 

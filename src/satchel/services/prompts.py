@@ -186,9 +186,7 @@ def set_label(tx: Tx, scope: Scope, prompt: Prompt, label: str, version: int | N
         VersionMissing: history does not have this version.
         WrongArgument: the label has other characters, or the prompt has too many labels.
     """
-    if re.fullmatch(_LABEL, label) is None:
-        raise WrongArgument("label", "pattern", value=label, kind="prompt")
-    known = list_labels(tx, prompt)
+    known = _check_label(tx, prompt, label)
     if label not in known and len(known) >= MOST_LABELS:
         raise WrongArgument("label", "maxItems", limit=MOST_LABELS, value=label, kind="prompt")
     wanted = history.read_version_of(tx, scope, recording.of(prompt), version or prompt.version).version
@@ -203,13 +201,20 @@ def remove_label(tx: Tx, scope: Scope, prompt: Prompt, label: str) -> int:
 
     Raises:
         LabelMissing: the prompt has no such label.
+        WrongArgument: no label has this form.
     """
-    known = list_labels(tx, prompt)
+    known = _check_label(tx, prompt, label)
     if label not in known:
         raise LabelMissing(prompt.name, label, tuple(known))
     rows.remove_label(tx, prompt.number, label)
     tx.changed(StoreChange("prompt", scope.project, key=prompt.name))
     return known[label]
+
+
+def _check_label(tx: Tx, prompt: Prompt, label: str) -> dict[str, int]:
+    if re.fullmatch(_LABEL, label) is None:
+        raise WrongArgument("label", "pattern", value=label, kind="prompt")
+    return list_labels(tx, prompt)
 
 
 def list_labels(tx: Tx, prompt: Prompt | Item) -> dict[str, int]:

@@ -29,7 +29,7 @@ _MARKS = ("{{", "{%")
 _NOTHING = TemplateNames({}, {}, {})
 
 _MAX_INCLUDED = 1024 * 1024  # bytes that a template has together with all texts that it includes
-_MOST_INCLUDED = 100  # texts
+MOST_INCLUDED = 100  # texts
 _MOST_NAMED = 10  # names in a note
 _LEVELS = 6  # one more than the worker allows, which explains the error
 
@@ -194,8 +194,8 @@ def _collect(tx: Tx, scope: Scope, name: str, content: str, beside: Mapping[str,
             texts[one] = found = _find_text(tx, scope, one, beside)
             last += [] if found is None else [found]
             size += len((found or "").encode())
-            if len(texts) > _MOST_INCLUDED:
-                raise RenderFailed(f"it includes more than {_MOST_INCLUDED} texts", is_include=True)
+            if len(texts) > MOST_INCLUDED:
+                raise RenderFailed(f"it includes more than {MOST_INCLUDED} texts", is_include=True)
             if size > _MAX_INCLUDED:
                 raise RenderFailed(f"it has more than {_MAX_INCLUDED} bytes with what it includes", is_include=True)
     is_own = name in texts and not isinstance(_find(tx, scope, name), Document)

@@ -84,6 +84,9 @@ _FOR_PEOPLE: Mapping[tuple[str, str], str] = {
     ("tag", "pattern"): "{quoted} cannot be a tag: use up to 50 letters, digits, - and _",
     ("content", "contentEncoding"): "the content is not UTF-8 text, as its MIME type requires",
     ("due", "format"): "{quoted} is not a day: write 2026-12-31, tomorrow, friday or 3d",
+    ("text", "maxItems"): (
+        "{value} is full: it can have at most {limit} lines and 64 KiB. Shorten it with: satchel document edit {value}"
+    ),
     ("expires", "format"): "{quoted} is not a day: write it like 2026-12-31",
     ("due", "filter"): "{quoted} is not a range of due days: write overdue, today, week or <2026-12-01",
     ("user", "format"): "{quoted} is not a user: a user is a UUID, as `satchel user` prints it",

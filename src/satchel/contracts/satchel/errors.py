@@ -435,9 +435,7 @@ _OWN_SENTENCES = {
     ("until", "format"): "until must be an age like 2h or 3d, or a time like 2026-11-17 or 2026-11-17T12:30",
     ("due", "format"): "due must be a day like 2026-11-30",
     ("expires", "format"): "expires must be a day like 2026-11-30",
-    ("project", "everywhere"): (
-        "project {value} stands for every project, which only search, list_prompts, list_resources and list_tasks take"
-    ),
+    ("project", "everywhere"): ("Only search, list_prompts, list_resources and list_tasks take project: {value}"),
     ("heading", "not"): "Give heading or {value}, not both",
     ("arguments", "not"): "Give arguments or {value}, not both",
     ("item", "contentEncoding"): "{value} is not text",

@@ -89,7 +89,7 @@ def remember(context: Context, args: Remember) -> Body:
     line, is_added = documents.remember(context.tx, context.scope, args.text)
     where = f"{documents.MEMORY} of project '{context.scope.project}'"
     text = f"Added to {where}:" if is_added else f"Nothing was added: {where} has this line already."
-    notes = [] if is_added else ["It was remembered before. Correct it with edit_text if it changed."]
+    notes = [] if is_added else ["It was remembered before: edit memory.md if it changed."]
     return answers.reply(context, f"{text}\n- {line}", notes=notes, added=is_added, line=line)
 
 

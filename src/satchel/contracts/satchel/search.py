@@ -1,5 +1,7 @@
 """The tool `search`, and the form of a hit in answers."""
 
+from contextlib import suppress
+
 from msgspec.structs import asdict
 
 from satchel.contracts.content import join_lines
@@ -8,7 +10,7 @@ from satchel.contracts.satchel import answers
 from satchel.contracts.satchel.answers import decode_cursor, may_read
 from satchel.contracts.satchel.task_answers import MARKS
 from satchel.contracts.satchel.tools import Hit, Search
-from satchel.errors import WrongArgument
+from satchel.errors import Forbidden, NotFound, WrongArgument
 from satchel.protocol.cursors import encode_cursor
 from satchel.services.search import LibraryText, SearchQuery
 from satchel.services.search import search as find
@@ -37,7 +39,8 @@ def search(context: Context, args: Search) -> Body:
     if not hits and not offset:
         from satchel.contracts.satchel import guesses  # needed only after such a search
 
-        near = guesses.suggest_titles(context, args.query, query.kinds)
+        with suppress(NotFound, Forbidden):  # a search of all projects needs no current one
+            near = guesses.suggest_titles(context, args.query, query.kinds)
     return answers.reply_page(
         context,
         "hits",

@@ -119,7 +119,7 @@ def _write(entry: Entry, labels: Mapping[str, int]) -> dict[str, Any]:
     if isinstance(entry, PromptEntry):
         row |= {"name": entry.name, "title": entry.title, "description": entry.description, "tags": list(entry.tags)}
         row |= {"template": True} if entry.is_constant else {}
-        row |= {"version_labels": dict(entry.labels)} if entry.labels else {}
+        row |= {"labels": dict(entry.labels)} if entry.labels else {}
         row |= {"arguments": [folder.write_argument(one) for one in entry.arguments], "content": entry.content}
     elif isinstance(entry, DocumentEntry):
         row |= {"name": entry.name, "uri": entry.uri, "mime_type": entry.mime_type, "description": entry.description}
