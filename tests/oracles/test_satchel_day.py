@@ -68,6 +68,7 @@ DAY: list[tuple[str, dict[str, Any], str]] = [
     ("restore", {"item": "#2"}, "Brought back task #2"),
     ("history", {"item": "#2"}, "task #2\nv"),
     ("show", {"what": "prompts", "query": "letter"}, "- desk:letter"),
+    ("remember", {"text": "Send it on a Monday"}, "Added to memory.md of project 'default':\n- "),
     ("delete", {"items": ["#2"]}, "Deleted #2 Send it"),
 ]
 # What is asked of methods before the day's prompt and document are deleted again.
