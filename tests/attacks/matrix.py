@@ -40,7 +40,7 @@ NAMES = {
 PLAIN = {  # arguments that name nothing
     *("name", "title", "content", "description", "tags", "query", "kind", "since", "limit", "offset", "cursor"),
     *("match", "arguments", "whole", "prompts", "resources", "key", "expected_version", "uri", "mime_type", "status"),
-    *("priority", "due", "note", "fence", "minutes", "release", "copy", "version", "against", "by", "edits"),
+    *("priority", "due", "note", "fence", "minutes", "release", "copy", "version", "against", "by", "until", "edits"),
     *("append", "prepend", "heading", "include_completed", "what"),
     *("where", "dry_run", "text", "sort", "expires", "label"),
 }

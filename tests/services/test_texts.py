@@ -91,7 +91,7 @@ def test_an_edit_that_changes_nothing_is_refused(edits: list[Edit], reason: str)
 def test_long_lines_are_shown_around_the_change_and_many_are_counted() -> None:
     line = "x" * 1000 + "OLD" + "y" * 1000
     done = texts.apply_edits(line, [Edit("OLD", "NEW")])
-    assert "NEW" in done.changed[0].text and len(done.changed[0].text) == 206
+    assert "NEW" in done.changed[0].text and len(done.changed[0].text) == 202
     many = texts.apply_edits("a\n" * 100, [Edit("a", "b", True)])
     assert many == EditedText("b\n" * 100, tuple(ChangedLine(number, "b") for number in range(1, 21)), 80)
 

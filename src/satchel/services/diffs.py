@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from satchel.model import Argument, Item, Scope, State, Version
-from satchel.services import history, lookup, projects, recording
+from satchel.services import history, lookup, projects, recording, texts
 from satchel.storage.database import Tx
 from satchel.storage.deltas import common_prefix
 
@@ -194,13 +194,8 @@ def shorten(lines: Sequence[str], longest: int) -> list[str]:
 
 
 def _cut(line: str, place: int, longest: int) -> str:
-    """Cut a line of a difference, which begins with a sign, to the part around a position."""
-    sign, text = line[:1], line[1:]
-    if len(text) <= longest:
-        return line
-    start = max(0, min(place - longest // 3, len(text) - longest))
-    end = start + longest
-    return f"{sign}{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"
+    """Cut a line of a difference, which begins with a sign, to the part around a position in its text."""
+    return line[:1] + texts.shorten_around(line[1:], place, longest)
 
 
 def _compare(old: str, new: str, *, context: int) -> list[str]:

@@ -155,13 +155,13 @@ def _describe(text: str, spans: Sequence[Span]) -> tuple[tuple[ChangedLine, ...]
     return tuple(shown), max(0, len(lines) - _MOST_LINES)
 
 
-def shorten_around(line: str, place: int) -> str:
+def shorten_around(line: str, place: int, longest: int = _SHORT) -> str:
     """Cut a long line to the part around a position."""
-    if len(line) <= _SHORT:
+    if len(line) <= longest:
         return line
-    start = min(max(0, place - _SHORT // 4), len(line) - _SHORT)
-    end = start + _SHORT
-    return f"{'...' if start else ''}{line[start:end]}{'...' if end < len(line) else ''}"
+    start = min(max(0, place - longest // 4), len(line) - longest)
+    end = start + longest
+    return f"{'…' if start else ''}{line[start:end]}{'…' if end < len(line) else ''}"
 
 
 def _find_nearest(text: str, old: str) -> tuple[int, str] | None:
