@@ -37,6 +37,16 @@ def check_title(kind: str, title: str) -> None:
         raise WrongArgument("title", "reserved", value=title.strip(), kind=kind)
 
 
+def find_holder(context: Context) -> Holder:
+    """Return the caller as the holder of a claim."""
+    return tasks.make_holder(context.client.name, context.session, context.scope)
+
+
+def find_protector(context: Context) -> Holder | None:
+    """Return the caller as a holder, so that claims of others protect their tasks; None for people, who were asked."""
+    return None if context.scope.is_person else find_holder(context)
+
+
 def none_if_empty(text: str | UnsetType) -> str | UnsetType | None:
     """Return `text`, or None if it is empty, which clears the field in an update."""
     return text if isinstance(text, UnsetType) else text or None
@@ -242,19 +252,6 @@ def answer_once(
     answer = encode({"content": reply.content, "structured": reply.structured})
     retry_keys.remember(context.tx, context.scope, tool, key, digest, answer)
     return reply
-
-
-# -- the agent of a call --------------------------------------------------------------------------------------------
-
-
-def find_holder(context: Context) -> Holder:
-    """Return the caller as the holder of a claim."""
-    return tasks.make_holder(context.client.name, context.session, context.scope)
-
-
-def find_protector(context: Context) -> Holder | None:
-    """Return the caller as a holder, so that claims of others protect their tasks; None for people, who were asked."""
-    return None if context.scope.is_person else find_holder(context)
 
 
 # -- the project of a call -----------------------------------------------------------------------------------------

@@ -515,7 +515,7 @@ def _change_task(context: Context, item: Item, args: tools.UpdateItems, changed:
     before = tasks.find(context.tx, context.scope, item.number)
     changed.items.append(before.number)
     patch = TaskPatch(
-        status=args.status if args.status is UNSET else tasks.choose_status(context.tx, before, args.status),
+        status=tasks.choose_status(context.tx, before, args.status, args.to),
         priority=args.priority,
         due=answers.none_if_empty(args.due),
         tags=UNSET if args.tags is UNSET else rules.read_changes("tags", args.tags),

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from satchel.contracts.content import format_count, format_minute, join_lines
 from satchel.contracts.contract import Body, Context, Reply
-from satchel.contracts.satchel import answers
+from satchel.contracts.satchel.answers import add_notes, find_holder
 from satchel.contracts.satchel.history import describe_versions
 from satchel.contracts.satchel.texts import find_links
 from satchel.contracts.satchel.tools import Neighbour, Note, TaskRow, WholeTask
@@ -93,8 +93,8 @@ def tells_taken(run: Callable[..., Body]) -> Callable[..., Reply]:
     @wraps(run)
     def tell(context: Context, *args: Any) -> Reply:
         body = run(context, *args)
-        taken = tasks.list_taken(context.tx, context.scope, answers.find_holder(context))
-        return answers.add_notes(body, [_describe_taken(context, *one) for one in taken])
+        taken = tasks.list_taken(context.tx, context.scope, find_holder(context))
+        return add_notes(body, [_describe_taken(context, *one) for one in taken])
 
     return tell
 
@@ -106,7 +106,7 @@ def _describe_taken(context: Context, number: int, claim: Claim) -> str:
 
 def describe_holder(context: Context, task: Task, what: str = "It") -> list[str]:
     """Describe the other agent that held a task, if there was one."""
-    if task.claim is None or task.claim.holder_key == answers.find_holder(context).key:
+    if task.claim is None or task.claim.holder_key == find_holder(context).key:
         return []
     return [f"{what} was held by {format_claim(task.claim)}."]
 

@@ -184,7 +184,7 @@ def update_task(context: Context, args: tools.UpdateTask) -> Body:
         due=answers.none_if_empty(args.due),
         blocked_by=_read_blockers(context, args),
         parent=_find_parent(context, args.parent, args.project),
-        status=args.status if args.status is UNSET else tasks.choose_status(context.tx, before, args.status),
+        status=tasks.choose_status(context.tx, before, args.status, args.to),
     )
     version, fence, holder = args.expected_version or None, args.fence or None, answers.find_protector(context)
     with name_target():
@@ -194,7 +194,7 @@ def update_task(context: Context, args: tools.UpdateTask) -> Body:
     notes = task_answers.describe_holder(context, before) if is_changed and not fence else []
     if after.project != before.project:
         notes.append(f"#{after.number}{task_answers.describe_move(before.project, after.project)}")
-    if args.status is not UNSET and after.status in _SETTLED:
+    if after.status in _SETTLED and (args.status is not UNSET or after.status != before.status):
         notes += task_answers.describe_closing(context, after)
     return _reply("Updated" if is_changed else "Unchanged", context, after, before, notes)
 
