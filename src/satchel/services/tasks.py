@@ -649,7 +649,7 @@ def claim(
 
     Raises:
         TaskHeld: another agent has claimed it, and the call does not take it over.
-        TaskClosed: the task is completed or cancelled.
+        TaskClosed: the task is completed, cancelled or in review.
     """
     _check_minutes(minutes)
     task = _locked(tx, scope, task)

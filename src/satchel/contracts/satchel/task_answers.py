@@ -100,7 +100,8 @@ def tells_taken(run: Callable[..., Body]) -> Callable[..., Reply]:
 
 
 def _describe_taken(context: Context, number: int, claim: Claim) -> str:
-    holds = f"{format_claim(claim)} holds it" if claim.until > context.tx.now else "nobody holds it now"
+    is_held = claim.until > context.tx.now
+    holds = f"{claim.holder} holds it until {claim.until[11:16]}" if is_held else "nobody holds it now"
     return f"#{number} was taken over from you at {format_minute(claim.taken_at)}; {holds}."
 
 
