@@ -88,9 +88,11 @@ def _show(part: texts.TextPart, notes: tuple[str, ...] = ()) -> Reading:
 
 def _show_beginning(text: str, *, has_headings: bool, takes_only_lines: bool) -> Reading:
     part = texts.take_beginning(text)
-    outline, left_out = texts.make_outline(text) if has_headings else ((), 0)
+    outline, others = texts.make_outline(text) if has_headings else ((), ())
     headings = tuple(f"{one.line} {'#' * one.level} {one.text[:200]}" for one in outline)
-    more = f" Its outline leaves out {left_out} headings." if left_out else ""
+    more = ""
+    if others:
+        more = f" Its outline leaves out {format_count(len(others), 'heading')}, the first in line {others[0].line}."
     if part.last == 1 and len(part.text.rstrip("\n")) < len(text.partition("\n")[0]):
         more += " Line 1 is longer than what is shown."
     ways = 'lines (like "40-90"), a heading, or ' if headings else 'lines (like "40-90") or ' if part.total > 1 else ""
