@@ -101,7 +101,11 @@ def test_what_only_another_project_has_is_named_with_its_project(client: Client)
         "message": "Resource 'satchel://resource/beds.md' not found in project 'default', but elsewhere: " + BEDS,
         "data": {"uri": "satchel://resource/beds.md", "near": [BEDS]},
     }
-    assert client.request("prompts/get", {"name": "tone"})["error"]["data"] == {"name": "tone", "near": [TONE]}
+    assert client.request("prompts/get", {"name": "tone"})["error"] == {
+        "code": -32602,
+        "message": f"Prompt 'tone' does not exist in project 'default', but project 'garden' has one. Use {TONE}.",
+        "data": {"name": "tone", "near": [TONE]},
+    }
     assert refusal(client, "get_prompt", prompt="nothing")["hint"] == HINT
 
 

@@ -130,7 +130,11 @@ def test_an_outline_keeps_the_upper_levels_and_as_many_of_the_next_as_fit() -> N
     headings, others = texts.make_outline(text)
     shown = [f"# {one.text}" if one.level == 1 else one.text for one in headings]
     assert (shown[:3], shown[-6:]) == (["# 0", "0.0", "0.1"], ["5.3", "5.4", "# 6", "# 7", "# 8", "# 9"])
-    assert (len(headings), [one.text for one in others[:5]], len(others)) == (60, ["5.5", "5.6", "5.7", "5.8", "6.0"], 40)
+    assert (len(headings), [one.text for one in others[:5]], len(others)) == (
+        60,
+        ["5.5", "5.6", "5.7", "5.8", "6.0"],
+        40,
+    )
     headings, others = texts.make_outline("# x\n" * 100)
     assert (len(headings), len(others), others[0].line) == (60, 40, 61)
     assert texts.make_outline("plain") == ((), ())

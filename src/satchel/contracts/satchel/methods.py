@@ -147,7 +147,7 @@ def answer_documents_list(context: Context, params: dict[str, Any]) -> Result:
         described = {"uri": one.uri, "name": one.name, "description": mark_layer(one.description, one.layer)}
         return without_nulls({**described, "mimeType": one.mime_type, "size": one.size})
 
-    cursor = _list_stored(context, page, layers.list_documents, describe, after, "documents")
+    cursor = _list_stored(context, page, layers.list_all_documents, describe, after, "documents")
     return {"resources": page.rows, **({} if cursor is None else {"nextCursor": cursor})}
 
 
@@ -218,7 +218,7 @@ def _complete_prompt(context: Context, name: str, argument: str, text: str) -> C
     if name == START_TASK and may_read(context, "task"):
         if argument != "task":
             raise invalid_params(f"Prompt '{name}' has no argument {argument}")
-        return completion.open_tasks(context.tx, context.scope, text)
+        return completion.task_references(context.tx, context.scope, text)
     context, name = follow(context, name)
     found = find_prompt(context, name)
     declared = next((one for one in found.arguments if one.name == argument), None)
