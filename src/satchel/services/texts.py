@@ -315,8 +315,8 @@ def find_boxes(text: str) -> list[str]:
             fence = mark[1]
         elif mark and mark[1].startswith(fence) and line.strip() == mark[1]:
             fence = ""
-        elif not fence and (box := re.match(r"\s*- \[ \]\s+(.*\S)", line)):
-            found.append(box[1])
+        elif not fence and (box := re.match(r"\s*- \[ \]\s(.*)", line)) and box[1].strip():
+            found.append(box[1].strip())
     return found
 
 

@@ -162,7 +162,7 @@ def _list_matching(context: Context, kind: ItemKind, where: tools.Where, most: i
         found, _ = documents.list_page(tx, scope, text, limit=_MOST_COUNTED)
         return [uri_of(kind, one.name) for one in found[:most]], len(found)
     status = where.status or "all"
-    holder = task_answers.find_holder(context).key if status == "ready" else None
+    holder = answers.find_holder(context).key if status == "ready" else None
     query = TaskQuery(filter=status, project=scope.project, text=text, tags=tags, holder_key=holder)
     listed, has_more = tasks.list_page(tx, scope, query, limit=most)
     count = tasks.count_listed(tx, scope, query, _MOST_COUNTED) if has_more else len(listed)
@@ -209,7 +209,7 @@ def _check_found(context: Context, reference: str, item: Item | None = None) -> 
 def _check_claims(context: Context, named: _Named) -> None:
     """Check that no other agent holds one of the tasks that a call names."""
     numbers = [item.number for item in named.items if item.kind == "task"]
-    tasks.check_claims(context.tx, context.scope, numbers, task_answers.find_protector(context))
+    tasks.check_claims(context.tx, context.scope, numbers, answers.find_protector(context))
 
 
 def _confirm(context: Context, what: str, items: Sequence[Item], where: str = "") -> None:
@@ -253,7 +253,7 @@ def _delete(context: Context, args: tools.Delete, named: _Named) -> Reply:
             prompts.delete(context.tx, scope, *ids)
     for item, there in places:
         if item.kind == "task":
-            tasks.delete(context.tx, context.scope, item.number, holder=task_answers.find_protector(context))
+            tasks.delete(context.tx, context.scope, item.number, holder=answers.find_protector(context))
         elif item.kind == "document":
             documents.delete(context.tx, there.scope, item.name)
     unblocked = [task for task in tasks.list_some(context.tx, context.scope, waiting) if task.is_ready]
@@ -382,7 +382,7 @@ def _save(context: Context, item: Item, text: str, checked: Checked) -> tuple[in
     """Store the new text of an item; return the new version, and notes about the text."""
     tx, scope, version = context.tx, context.scope, item.version
     if item.kind == "task":
-        patch, holder = TaskPatch(description=text or None), task_answers.find_protector(context)
+        patch, holder = TaskPatch(description=text or None), answers.find_protector(context)
         return tasks.update(tx, scope, item.number, patch, version, holder=holder).version, []
     if item.kind == "document":
         return documents.update(tx, scope, item.name, DocumentPatch(content=text), version).version, []
@@ -515,13 +515,13 @@ def _change_task(context: Context, item: Item, args: tools.UpdateItems, changed:
     before = tasks.find(context.tx, context.scope, item.number)
     changed.items.append(before.number)
     patch = TaskPatch(
-        status=args.status if args.status is UNSET else tasks.choose_status(context.tx, before, args.status),
+        status=tasks.choose_status(context.tx, before, args.status, args.to),
         priority=args.priority,
         due=answers.none_if_empty(args.due),
         tags=UNSET if args.tags is UNSET else rules.read_changes("tags", args.tags),
         project=answers.none_if_empty(args.to),
     )
-    holder = task_answers.find_protector(context)
+    holder = answers.find_protector(context)
     with name_target():
         after = tasks.update(context.tx, context.scope, before.number, patch, holder=holder)
     if after.version == before.version:
