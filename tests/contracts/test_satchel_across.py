@@ -32,15 +32,15 @@ def test_a_link_with_its_project_is_followed_from_everywhere(client: Client) -> 
             "version": 1,
             "created": MINUTE,
             "updated": MINUTE,
-            "links": ["satchel://resource/beds.md"],
-            "linked_from": ["satchel://prompt/default/letter Letter"],
+            "links": [BEDS],
+            "linked_from": ["satchel://prompt/letter Letter"],
             "content": "Calm, as in satchel://resource/beds.md",
         },
     }
     read = ok(client, "read_resource", resource=BEDS)
     assert (read["project"], read["resource"]["linked_from"]) == (
         "garden",
-        ["#1 Dig @default", "satchel://prompt/default/letter Letter", "satchel://prompt/tone Tone"],
+        ["#1 Dig", "satchel://prompt/letter Letter", f"{TONE} Tone"],
     )
     for uri, content in ((TONE, "Calm, as in satchel://resource/beds.md"), (BEDS, "# Beds\nthree")):
         [shown] = client.request("resources/read", {"uri": uri})["result"]["contents"]

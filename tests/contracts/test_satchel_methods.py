@@ -196,7 +196,7 @@ mostly
 
 ## Documents of project garden
 
-- beds: doc:beds
+- beds: satchel://resource/garden/beds
 """
 
 
@@ -338,7 +338,7 @@ def test_templates_are_read(filled: str, ask: Callable[..., Any]) -> None:
     )
     assert read("satchel://project/garden") == (
         "application/json",
-        '{"name":"garden","counts":{"prompts":0,"documents":1},"documents":[{"name":"beds","uri":"doc:beds"}],'
+        '{"name":"garden","counts":{"prompts":0,"documents":1},"documents":[{"name":"beds","uri":"satchel://resource/garden/beds"}],'
         '"open_tasks":["#1 Dig !high due:2026-12-01 +soil @garden","#2 Plant @garden after:#1"],'
         '"has_more_tasks":false}',
     )

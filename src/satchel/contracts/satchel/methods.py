@@ -340,7 +340,7 @@ def write_project_page(context: Context) -> str:
     value = {
         "name": context.scope.project,
         "counts": {"prompts": held.prompts, "documents": held.documents},
-        "documents": [{"name": one.name, "uri": one.uri} for one in found],
+        "documents": [{"name": one.name, "uri": _name_uri(context, one, context.scope.project)} for one in found],
         "open_tasks": [format_task(task) for task in open_tasks],
         "has_more_tasks": has_more,
     }
@@ -354,7 +354,12 @@ def _list_documents(context: Context, project: str | None) -> list[str]:
         found, _ = documents.list_page(context.tx, projects.enter(context.scope, project), limit=_MOST)
     except NotFound:
         return []
-    return [f"- {one.name}: {one.uri}" for one in found]
+    return [f"- {one.name}: {_name_uri(context, one, project)}" for one in found]
+
+
+def _name_uri(context: Context, document: Document, project: str) -> str:
+    """Return the URI of a document; its link if it is in another project than the caller's."""
+    return document.uri if project == context.here else uri_of("document", document.name, project)
 
 
 # -- changes ----------------------------------------------------------------------------------------------------------

@@ -116,7 +116,7 @@ def make_link(uri: str, name: str, mime_type: str, size: int) -> dict[str, Any]:
 
 def find_links(context: Context, kind: ItemKind, item: Linked) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the links from and to an item, each as a reference and a title."""
-    to, back = links.of(context.tx, context.scope, kind, item)
+    to, back = links.of(context.tx, context.scope, kind, item, context.here)
     missing = [one for one in to if one.is_missing and not _is_elsewhere(context, one)]
     told = [f"{_format_link(one)} (not found)" if one in missing else _format_link(one) for one in to]
     return tuple(told), tuple(map(_format_link, back))
@@ -126,7 +126,7 @@ def _is_elsewhere(context: Context, link: links.Link) -> bool:
     """Return whether a link points to a library or the personal project."""
     if link.kind == "prompt" and context.libraries.find(link.key) is not None:
         return True
-    scope = context.within(link.project).scope
+    scope = context.within(link.project or context.here).scope
     return link.kind in ("prompt", "document") and layers.has_personal(context.tx, scope, link.kind, link.key)
 
 
