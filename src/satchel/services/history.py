@@ -100,13 +100,10 @@ def list_versions(
     """
     item = lookup.find(tx, scope, reference)
     _check(query)
-    found = _list_versions(tx, scope, item, query=query, before=before, limit=limit + 1, with_notes=with_notes)
-    if query.by and not found:
-        any_time = ChangeQuery(by=query.by)
-        if not _list_versions(tx, scope, item, query=any_time, limit=1, with_notes=with_notes):
-            _refuse_author(
-                scope, query.by, _list_versions(tx, scope, item, limit=_MOST_SEARCHED, with_notes=with_notes)
-            )
+    read = partial(_list_versions, tx, scope, item, with_notes=with_notes)
+    found = read(query=query, before=before, limit=limit + 1)
+    if query.by and not found and not read(query=ChangeQuery(by=query.by), limit=1):
+        _refuse_author(scope, query.by, read(limit=_MOST_SEARCHED))
     return item, found[:limit], len(found) > limit
 
 
