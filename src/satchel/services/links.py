@@ -75,9 +75,24 @@ def of(tx: Tx, scope: Scope, kind: ItemKind, item: Linked, here: str = "") -> tu
     # Tasks may have links in their notes.
     has_links = isinstance(item, Task) or _has_links(item) or list_included(item)
     found = rows.of(tx, kind, item.number) if has_links else []
-    targets = list(dict.fromkeys(found))[:_SHOWN]
-    titles, home = _titles(tx, scope, targets), _name_home(scope, item)
-    known = {("task", key) for key in titles} | _find_texts(tx, scope, item, targets)
+    number = item.project_number if isinstance(item, Task) else item.project
+    to = _resolve(tx, scope, list(dict.fromkeys(found))[:_SHOWN], number, _name_home(scope, item), here)
+    return to, referrers(tx, scope, kind, item, here)
+
+
+def find_missing(tx: Tx, scope: Scope, new: str, old: str, here: str) -> list[Link]:
+    """Return the links of a new text in the scope's project, but not of the old one, that lead to nothing."""
+    if rows.SCHEME not in new or new == old:
+        return []
+    before = rows.find_targets(old)
+    targets = [one for one in rows.find_targets(new) if one not in before]
+    return [one for one in _resolve(tx, scope, targets, None, scope.project, here) if one.is_missing]
+
+
+def _resolve(tx: Tx, scope: Scope, targets: Sequence[Target], number: int | None, home: str, here: str) -> list[Link]:
+    """Return the targets of an item as links; the number of its project is None if that is the scope's project."""
+    titles = _titles(tx, scope, targets)
+    known = {("task", key) for key in titles} | _find_texts(tx, scope, number, targets)
     to = []
     for one, key in targets:
         is_missing = (one, key) not in known
@@ -87,7 +102,7 @@ def of(tx: Tx, scope: Scope, kind: ItemKind, item: Linked, here: str = "") -> tu
         project, name = rows.split_key(key)
         there = "" if (project or home) == here else project or home
         to.append(Link(kind=one, key=name, project=there, is_missing=is_missing))
-    return list({(one.kind, one.key, one.project): one for one in to}.values()), referrers(tx, scope, kind, item, here)
+    return list({(one.kind, one.key, one.project): one for one in to}.values())
 
 
 def referrers(tx: Tx, scope: Scope, kind: ItemKind, item: Linked, here: str = "") -> list[Link]:
@@ -135,11 +150,10 @@ def _titles(tx: Tx, scope: Scope, targets: Sequence[Target]) -> dict[str, str]:
     return {str(task.number): task.title for task in task_rows.details(tx, scope.user, numbers, scope.projects)}
 
 
-def _find_texts(tx: Tx, scope: Scope, item: Linked, targets: Sequence[Target]) -> set[Target]:
+def _find_texts(tx: Tx, scope: Scope, number: int | None, targets: Sequence[Target]) -> set[Target]:
     """Return the targets that are prompts or documents that the scope may see, in any spelling."""
     if all(kind == "task" for kind, _ in targets):
         return set()
-    number = item.project_number if isinstance(item, Task) else item.project
     if number is None:
         project = project_rows.by_name(tx, scope.project)
         number = 0 if project is None else project.number
