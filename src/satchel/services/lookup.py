@@ -365,8 +365,12 @@ def find_by_words(tx: Tx, scope: Scope, kind: FoundKind, reference: str) -> list
     return [one.item for one in items if any(word in f"{one.name_key} {one.title_key}" for word in words)][:3]
 
 
-def suggest(tx: Tx, scope: Scope, kind: FoundKind, reference: str) -> list[tuple[int, str, str]]:
+def suggest(
+    tx: Tx, scope: Scope, kind: FoundKind, reference: str, *, by_words: bool = True
+) -> list[tuple[int, str, str]]:
     """Return number, name and title of up to three items whose name or title resembles a reference or has its words.
+
+    Without `by_words`, only the spelling is compared, which is much faster.
 
     A task's number or id gets no suggestions: the caller might delete the suggested task, and the next number is
     unrelated.
@@ -376,14 +380,14 @@ def suggest(tx: Tx, scope: Scope, kind: FoundKind, reference: str) -> list[tuple
     if not rules.is_storable(text) or (kind == "task" and (is_number(text) or clock.parse_id(text) is not None)):
         return []
     beside = [one for space in spaces for one in search.list_beside(tx, space, kind, make_key(text), _NEIGHBOURS)]
-    by_words = find_by_words(tx, scope, kind, text)
-    known = revisions.names_of(tx, kind, sorted({*beside, *by_words}), projects.list_allowed(tx, scope))
+    worded = find_by_words(tx, scope, kind, text) if by_words else []
+    known = revisions.names_of(tx, kind, sorted({*beside, *worded}), projects.list_allowed(tx, scope))
     named: dict[str, list[int]] = {}
     for number in sorted(known):
         for name in filter(None, known[number]):
             named.setdefault(name, []).append(number)
     closest = [number for name in closest_names(text, named, 6) for number in named[name]]
-    return [(number, *known[number]) for number in list(dict.fromkeys((*closest, *by_words)))[:3]]
+    return [(number, *known[number]) for number in list(dict.fromkeys((*closest, *worded)))[:3]]
 
 
 def find_elsewhere(tx: Tx, scope: Scope, kinds: Iterable[ItemKind], reference: str) -> list[Namesake]:
