@@ -97,13 +97,12 @@ def _find_elsewhere(context: Context, missing: NotFound) -> NotFound | None:
     found = lookup.find_elsewhere(context.tx, missing.scope, kinds, missing.key)
     if not found:
         return None
-    places = list(dict.fromkeys(f"project '{one.project}'" if one.project else "no project" for one in found))
+    places = list(dict.fromkeys(f"project '{project}'" if project else "no project" for _, project in found))
     have = f"{' and '.join(places)} {'have' if places[1:] else 'has'} one"
-    references = [one.reference for one in found]
-    first = next((f'Pass project: "{one.project}", or use ' for one in found if one.project), "Use ")
-    why = Reason(
-        f"does not exist in project '{missing.scope.project}', but {have}", f"{first}{' or '.join(references)}."
-    )
+    references = [reference for reference, _ in found]
+    first = next((f'Pass project: "{project}", or use ' for _, project in found if project), "Use ")
+    what = f"does not exist in project '{missing.scope.project}', but {have}"
+    why = Reason(what, f"{first}{' or '.join(references)}.")
     return NotFound(missing.kind, missing.key, missing.scope, near=dict.fromkeys(references, ""), why=why)
 
 
