@@ -61,7 +61,7 @@ def test_a_link_with_its_project_is_changed_from_everywhere(client: Client) -> N
     assert ok(client, "restore", item=TONE, version=1)["restored"]["version"] == 4
 
     assert text(client, "update_items", items=[TONE, "letter"], tags=["+all"]) == (
-        "Updated:\n- tone [all] version 5 @garden\n- letter [all] version 4"
+        "2 prompts updated:\n- tone [all] version 5 @garden\n- letter [all] version 4"
     )
     assert ok(client, "delete", items=[TONE, BEDS, "letter"]) == {
         "project": "default",

@@ -405,6 +405,8 @@ def test_the_holder_and_a_call_with_the_fence_change_a_held_task(own: Client, ot
     assert refusal(other, "update_task", task=1, title="D", fence=fence + 1)["code"] == "claimed"
     assert refusal(other, "update_task", task=1, title="D", fence=None)["code"] == "claimed"
     assert ok(own, "update_task", task=1, title="D", fence=None)["task"]["version"] == 5
+    assert refusal(other, "restore", item="#1", version=1)["code"] == "claimed"
+    assert refusal(other, "restore", items=["#1"])["code"] == "claimed"
     done = ok(other, "complete_task", task=1, fence=fence)
     assert done["task"]["status"] == "completed" and "notes" not in done
 

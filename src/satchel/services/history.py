@@ -322,9 +322,17 @@ def find_active_days(tx: Tx, scope: Scope, query: ChangeQuery, days: int) -> Tim
     return f"{active[-1]}T00:00:00.000000Z" if active else None
 
 
-def find_time(tx: Tx, query: ChangeQuery) -> Timestamp:
-    """Return the time since when a query asks for changes."""
-    return revisions.time_of(tx, query.after) if query.after else query.since
+def find_time(tx: Tx, scope: Scope, query: ChangeQuery) -> Timestamp:
+    """Return the time since when a query asks for changes.
+
+    For the changes after another one, it is the time of that change, or of the last one before that the scope may see.
+    """
+    if not query.after:
+        return query.since
+    until = ChangeQuery(before=query.after + 1)
+    where, has_loose, owner = projects.list_allowed(tx, scope), scope.projects is None, scope.user or ""
+    found = revisions.feed(tx, until, projects=where, has_loose=has_loose, owner=owner, limit=1)
+    return found[0].at if found else ""
 
 
 def list_elsewhere(tx: Tx, scope: Scope, query: ChangeQuery) -> list[Version]:
@@ -416,7 +424,7 @@ def list_completed(tx: Tx, scope: Scope, query: ChangeQuery, limit: int) -> tupl
         filter="completed",
         project=scope.project,
         takes_unfiled=scope.projects is None,
-        completed_since=find_time(tx, query),
+        completed_since=find_time(tx, scope, query),
     )
     found, has_more = tasks.list_page(tx, scope, wanted, limit=limit)
     numbers = [task.number for task in found]

@@ -47,6 +47,7 @@ from satchel.model import (
     TaskQuery,
     TaskStatus,
     Timestamp,
+    UnsetType,
 )
 from satchel.services import links, lookup, projects, recording, rules
 from satchel.storage import tasks as rows
@@ -371,12 +372,20 @@ def check_unchanged(tx: Tx, task: Task, expected_version: int | None = None, fen
         raise StaleFence(task.number, fence, newest)
 
 
-def choose_status(tx: Tx, task: Task, wanted: TaskStatus) -> TaskStatus:
-    """Return the status that the caller may give a task: review for a completion that a person must accept first."""
-    if wanted != "completed" or task.status == "completed" or tx.scope.is_person or task.project is None:
+def choose_status(
+    tx: Tx, task: Task, wanted: TaskStatus | UnsetType, to: str | UnsetType | None = UNSET
+) -> TaskStatus | UnsetType:
+    """Return the status that the caller may give a task, which may move to another project in the same call.
+
+    It is review for a completion that a person must accept first: an agent completes the task in a project that people
+    review, or moves a completed task into one.
+    """
+    was_completed = task.status == "completed"
+    if tx.scope.is_person or (wanted != "completed" and not (was_completed and wanted is UNSET)):
         return wanted
-    project = projects.find(tx, task.project)
-    return "review" if project is not None and project.review == "people" else wanted
+    places = {to if to and to != task.project else None, None if was_completed else task.project}
+    found = [projects.find(tx, name) for name in places if name]
+    return "review" if any(one is not None and one.review == "people" for one in found) else wanted
 
 
 def _check_claim(task: Task, holder: Holder | None, fence: int | None = None) -> None:

@@ -304,8 +304,8 @@ def find_boxes(text: str) -> list[str]:
     """Return the texts of the unticked boxes of a text: lines that begin with `- [ ] `, outside fenced code."""
     if "- [ ]" not in text:
         return []
-    found = (re.match(r"\s*- \[ \]\s+(.*\S)", line) for _, line in _read_prose(text))
-    return [box[1] for box in found if box]
+    found = (re.match(r"\s*- \[ \]\s(.*)", line) for _, line in _read_prose(text))
+    return [box[1].strip() for box in found if box and box[1].strip()]
 
 
 def _read_prose(text: str, start: int = 0) -> Iterator[tuple[int, str]]:

@@ -209,7 +209,7 @@ def explain_entry(refused: errors.EntryRefused) -> Body:
     assert isinstance(body, Reply) and isinstance(body.structured, dict), "every failure is such a reply"
     inner = dict(body.structured["error"])
     code, message, hint = (inner.pop(name) for name in ("code", "message", "hint"))
-    argument = refused.place.partition("[")[0]
+    argument = refused.place.partition("[")[0].partition(".")[0]
     return error(code, f"{refused.place}: {message}", hint, **{**inner, "argument": argument})
 
 

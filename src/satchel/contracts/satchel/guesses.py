@@ -168,9 +168,22 @@ def describe_tags(missing: Sequence[str], what: str, known: Iterable[str]) -> li
         meant = f" Did you mean {' or '.join(near)}?" if near else ""
         notes.append(f"No {what} has the tag '{shorten_name(tag)}'.{meant}")
     if missing and known and not any(note.endswith("?") for note in notes):
-        more = f" and {len(known) - _MOST_TAGS} more" if len(known) > _MOST_TAGS else ""
-        notes.append(f"Tags in use: {', '.join(known[:_MOST_TAGS])}{more}.")
+        notes.append(_list_tags(known))
     return notes
+
+
+def explain_tags(missing: Sequence[str], what: str, known: Iterable[str]) -> tuple[str, str, list[str]]:
+    """Return an error about tags that no item has, a hint at similar tags or the tags in use, and the similar tags."""
+    known = list(known)
+    named = " or ".join(f"'{shorten_name(tag)}'" for tag in missing[:_MOST_UNKNOWN])
+    near = list(dict.fromkeys(name for tag in missing for name in closest_names(tag, known)))[:_MOST_NEAR]
+    hint = f"Did you mean {' or '.join(near)}?" if near else _list_tags(known)
+    return f"No {what} has the tag {named}.", hint, near
+
+
+def _list_tags(known: Sequence[str]) -> str:
+    more = f" and {len(known) - _MOST_TAGS} more" if len(known) > _MOST_TAGS else ""
+    return f"Tags in use: {', '.join(known[:_MOST_TAGS])}{more}." if known else "No tag is in use there."
 
 
 def describe_unknown(unknown: object) -> tuple[str, str, list[str]]:

@@ -161,7 +161,8 @@ def _tell_projects(context: Context, elsewhere: Sequence[Version]) -> Part:
 
 def _tell_done(context: Context, query: ChangeQuery, elsewhere: Sequence[Version], period: str) -> Part:
     """Report the completed tasks with their last notes, what each author did, and the latest notes on open tasks."""
-    since = format_minute(history.find_time(context.tx, query))
+    time = history.find_time(context.tx, context.scope, query)
+    since = format_minute(time) if time else "the beginning"
     said = f"since {since}{f', {period}' if period else ''}"
     notes = _list_notes(context, query)
     completed, completed_lines = _tell_completed(context, query)
@@ -212,10 +213,12 @@ def _count_fitting(rows: Sequence[str], room: int) -> int:
 def _list_notes(context: Context, query: ChangeQuery) -> list[str]:
     if not may_read(context, "task"):
         return []
+    since, has_seen = history.find_time(context.tx, context.scope, query), query.after > 0
+    found = projects.list_notes(context.tx, context.scope, since, _MOST_NOTES, has_seen=has_seen)
     return [
         f"{_write_time(context, note.at)} #{number} {_name_program(context, note.author)}: "
         f"{_shorten(note.text, _LONGEST_NOTE)}"
-        for number, note in projects.list_notes(context.tx, context.scope, query, _MOST_NOTES)
+        for number, note in found
     ]
 
 
@@ -268,7 +271,7 @@ def _tell_review(context: Context) -> Part:
 
 def _tell_expired(context: Context, query: ChangeQuery) -> Part:
     """List the open tasks whose claims ran out in the period."""
-    here, since = context.scope.project, history.find_time(context.tx, query)
+    here, since = context.scope.project, history.find_time(context.tx, context.scope, query)
     found = tasks.list_expired_claims(context.tx, context.scope, since, _MOST_EXPIRED)
     if not found:
         return {}, []
@@ -321,7 +324,7 @@ def _tell_ready(context: Context) -> Part:
 
 def _tell_outdated(context: Context, query: ChangeQuery) -> Part:
     """List the prompts and documents that expired in the period, the last ones first."""
-    since = history.find_time(context.tx, query)[:10]
+    since = history.find_time(context.tx, context.scope, query)[:10]
     lists = (("prompt", prompts.list_expired), ("document", documents.list_expired))
     found = [
         (day, f"{kind} {name} on {day}")

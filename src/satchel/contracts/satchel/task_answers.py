@@ -9,11 +9,11 @@ from msgspec.structs import replace
 
 from satchel.contracts.content import format_count, format_minute, join_lines
 from satchel.contracts.contract import Body, Context, Reply
-from satchel.contracts.satchel.answers import add_notes
+from satchel.contracts.satchel.answers import add_notes, find_holder
 from satchel.contracts.satchel.history import describe_versions
 from satchel.contracts.satchel.texts import find_links
 from satchel.contracts.satchel.tools import Neighbour, Note, TaskRow, WholeTask
-from satchel.model import MAX_DESCRIPTION, ChangeQuery, Claim, Holder, Task, uri_of
+from satchel.model import MAX_DESCRIPTION, ChangeQuery, Claim, Task, uri_of
 from satchel.services import history, tasks, texts
 from satchel.services.task_lines import Mark, TaskLine, write
 
@@ -85,16 +85,6 @@ def list_blockers(task: Task) -> list[str]:
 def format_claim(claim: Claim) -> str:
     """Format a claim: who holds it, and when it ends, in UTC."""
     return f"{claim.holder} until {claim.until[11:16]}"
-
-
-def find_holder(context: Context) -> Holder:
-    """Return the caller as the holder of a claim."""
-    return tasks.make_holder(context.client.name, context.session, context.scope)
-
-
-def find_protector(context: Context) -> Holder | None:
-    """Return the caller as a holder, so that claims of others protect their tasks; None for people, who were asked."""
-    return None if context.scope.is_person else find_holder(context)
 
 
 def tells_taken(run: Callable[..., Body]) -> Callable[..., Reply]:
