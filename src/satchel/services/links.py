@@ -66,8 +66,12 @@ def record_note(tx: Tx, owner: str, task: int, note: str) -> None:
     rows.add(tx, "task", task, None, owner, "note", new[: rows.MOST - len(known)])
 
 
-def of(tx: Tx, scope: Scope, kind: ItemKind, item: Linked) -> tuple[list[Link], list[Link]]:
-    """Return the links from and to an item whose other end the scope may see."""
+def of(tx: Tx, scope: Scope, kind: ItemKind, item: Linked, here: str = "") -> tuple[list[Link], list[Link]]:
+    """Return the links from and to an item whose other end the scope may see.
+
+    Links to items of other projects than `here`, by default the scope's project, have the project.
+    """
+    here = here or scope.project
     # Tasks may have links in their notes.
     has_links = isinstance(item, Task) or _has_links(item) or list_included(item)
     found = rows.of(tx, kind, item.number) if has_links else []
@@ -77,13 +81,13 @@ def of(tx: Tx, scope: Scope, kind: ItemKind, item: Linked) -> tuple[list[Link], 
     to: dict[tuple[str, str, str], Link] = {}
     for one, key in targets:
         project, name = ("", key) if one == "task" else rows.split_key(key)
-        there = "" if one == "task" or (project or home) == scope.project else project or home
+        there = "" if one == "task" or (project or home) == here else project or home
         title, is_missing = titles.get(key, "") if one == "task" else "", (one, key) not in known
         to[one, name, there] = Link(kind=one, key=name, title=title, project=there, is_missing=is_missing)
-    return list(to.values()), referrers(tx, scope, kind, item)
+    return list(to.values()), referrers(tx, scope, kind, item, here)
 
 
-def referrers(tx: Tx, scope: Scope, kind: ItemKind, item: Linked) -> list[Link]:
+def referrers(tx: Tx, scope: Scope, kind: ItemKind, item: Linked, here: str = "") -> list[Link]:
     """List the visible items that link to a given one. A name in a URI means an item of the same project.
 
     A personal item may also be included by templates of other projects.
@@ -100,7 +104,7 @@ def referrers(tx: Tx, scope: Scope, kind: ItemKind, item: Linked) -> list[Link]:
     values = {"has_loose": scope.projects is None, "is_included": is_included}
     found = rows.to(tx, target, long, scope.user, project, allowed, _SHOWN, **values)
     others = [one for one in found if (one.kind, one.key) != target or (kind != "task" and one.project != home)]
-    return [replace(one, project="") if one.project == scope.project else one for one in others[:_SHOWN]]
+    return [replace(one, project="") if one.project == (here or scope.project) else one for one in others[:_SHOWN]]
 
 
 def _name_home(scope: Scope, item: Linked) -> str:

@@ -103,8 +103,11 @@ def catch_up(context: Context, args: CatchUp) -> Body:
     parts = [_tell_projects(context, elsewhere), _tell_done(context, query, elsewhere, period)]
     parts.append(_tell_memory(context))
     if may_read(context, "task"):
-        parts += [_tell_claims(context), _tell_expired(context, query), _tell_review(context)]
-        parts += [_tell_due(context), _tell_ready(context)]
+        claimed = TaskQuery(filter="in_progress")
+        parts.append(_list_tasks(context, "in_progress", claimed, _MOST_CLAIMED, "list_tasks with status in_progress"))
+        parts += [_tell_expired(context, query), _tell_review(context)]
+        parts += [_tell_due(context, "overdue", "overdue"), _tell_due(context, "due_today", "today")]
+        parts.append(_tell_ready(context))
     parts.append(_tell_outdated(context, query))
     members: dict[str, Any] = {}
     lines: list[str] = []
@@ -245,17 +248,17 @@ def _tell_memory(context: Context) -> Part:
     return members, lines
 
 
-def _tell_claims(context: Context) -> Part:
-    """List the claimed tasks."""
+def _list_tasks(context: Context, name: str, query: TaskQuery, limit: int, more: str) -> Part:
+    """List the first tasks that match a query; `more` is the call that lists the others."""
     here = context.scope.project
-    found, has_more = tasks.list_page(context.tx, context.scope, TaskQuery(filter="in_progress"), limit=_MOST_CLAIMED)
+    found, has_more = tasks.list_page(context.tx, context.scope, query, limit=limit)
     if not found:
         return {}, []
-    members: dict[str, Any] = {"in_progress": [make_row(task, here) for task in found]}
-    lines = ["In progress:", *(format_task(task, here) for task in found)]
+    members: dict[str, Any] = {name: [make_row(task, here) for task in found]}
+    lines = [f"{name.replace('_', ' ').capitalize()}:", *(format_task(task, here) for task in found)]
     if has_more:
-        members["more_in_progress"] = True
-        lines.append("and more: list_tasks")
+        members[f"more_{name}"] = True
+        lines.append(f"and more: {more}")
     return members, lines
 
 
@@ -282,25 +285,17 @@ def _tell_expired(context: Context, query: ChangeQuery) -> Part:
     return {"expired_claims": rows}, ["Claims that ran out:", *lines]
 
 
-def _tell_due(context: Context) -> Part:
-    """List the open tasks of the project that are overdue or due today, most urgent first."""
-    here, has_loose = context.scope.project, context.scope.projects is None
-    members: dict[str, Any] = {}
-    lines = []
-    for name, words in (("overdue", "overdue"), ("due_today", "today")):
-        first, end = read_due(words, context.tx.now[:10])
-        query = TaskQuery(filter="pending", project=here, takes_unfiled=has_loose, due_from=first, due_before=end)
-        found, has_more = tasks.list_page(context.tx, context.scope, query, limit=_MOST_DUE)
-        if found:
-            members[name] = [make_row(task, here) for task in found]
-            lines += [
-                f"{name.replace('_', ' ').capitalize()}:",
-                *(format_task(task, here) for task in found),
-            ]
-        if has_more:
-            members[f"more_{name}"] = True
-            lines.append(f"and more: list_tasks with due {words}")
-    return members, lines
+def _tell_due(context: Context, name: str, due: str) -> Part:
+    """List the open tasks of the project that are due in a period, most urgent first."""
+    first, end = read_due(due, context.tx.now[:10])
+    query = TaskQuery(
+        filter="pending",
+        project=context.scope.project,
+        takes_unfiled=context.scope.projects is None,
+        due_from=first,
+        due_before=end,
+    )
+    return _list_tasks(context, name, query, _MOST_DUE, f"list_tasks with due {due}")
 
 
 def _tell_ready(context: Context) -> Part:
