@@ -322,11 +322,14 @@ def protocol_error(missing: errors.NotFound | errors.Forbidden) -> ProtocolError
     what = f"{missing.kind.capitalize()} '{missing.key}'"
     if isinstance(missing, errors.Forbidden):
         return ProtocolError(INVALID_PARAMS, f"{what} is not open to this token")
-    message = f"{what} not found{_who_names(missing)}"
+    why, choices = missing.why or errors.Reason(), " or ".join(missing.near)
+    message = f"{what} {why.message or f'not found{_who_names(missing)}'}"
     data: dict[str, Any] = {"name": missing.key}
     if missing.near:
-        message += f". Did you mean {' or '.join(missing.near)}?"
+        message += f". Use {choices}." if why.message else f". Did you mean {choices}?"
         data["near"] = list(missing.near)
+    elif why.message:
+        message += f". {why.hint}"
     return ProtocolError(INVALID_PARAMS, message, data)
 
 
