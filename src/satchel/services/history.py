@@ -428,24 +428,24 @@ def _find_last_changes(found: Sequence[Version]) -> Iterator[tuple[Version, Acti
     return ((one, action) for one, action in last.values() if action != "complete")
 
 
-def list_completed(tx: Tx, scope: Scope, query: ChangeQuery, limit: int) -> tuple[list[Completion], bool]:
-    """List the project's completed tasks, last completed first, and return whether there are more.
+def list_completed(tx: Tx, scope: Scope, since: Timestamp, limit: int, *, after: int) -> tuple[list[Completion], bool]:
+    """List the project's tasks completed since a time, last completed first, and return whether there are more.
 
-    A caller who may enter all projects also gets the tasks of no project. A task that was imported counts from the time
-    at which it was completed, not imported.
+    Tasks whose completion is not a change after the one numbered `after` are left out. A caller who may enter all
+    projects also gets the tasks of no project. A task that was imported counts from the time at which it was completed,
+    not imported.
     """
     wanted = TaskQuery(
         filter="completed",
         project=scope.project,
         takes_unfiled=scope.projects is None,
-        completed_since=find_time(tx, scope, query),
+        completed_since=since,
     )
     found, has_more = tasks.list_page(tx, scope, wanted, limit=limit)
     numbers = [task.number for task in found]
     where = projects.list_allowed(tx, scope)
-    recent = ChangeQuery(since=wanted.completed_since)
     done: dict[int, Version] = {}
-    for one in revisions.of_items(tx, "task", numbers, where, query=recent) if numbers else []:
+    for one in revisions.of_items(tx, "task", numbers, where, query=ChangeQuery(since=since)) if numbers else []:
         if one.action == "complete":
             done.setdefault(one.item, one)
     notes = tasks.last_notes(tx, scope, numbers)
@@ -456,7 +456,7 @@ def list_completed(tx: Tx, scope: Scope, query: ChangeQuery, limit: int) -> tupl
             note=notes.get(task.number),
         )
         for task in found
-        if task.number not in done or done[task.number].number > query.after
+        if task.number not in done or done[task.number].number > after
     ]
     return listed, has_more
 
