@@ -43,7 +43,7 @@ Lines = Annotated[
     str, Meta(description="Like 10-40", extra=hidden(takes_numbers=True, is_trimmed=True, max_length=100))
 ]
 Heading = Annotated[str, Meta(extra=hidden(is_trimmed=True, max_length=1000))]
-DryRun = Annotated[bool, Meta(description="Only list the changes")]
+DryRun = Annotated[bool, Meta(description="Only list changes")]
 # Days after which an item is out of date, and what replaces it.
 Expires = Annotated[str, Meta(description="YYYY-MM-DD", extra=_LINE)]
 ReplacedBy = Annotated[str, Meta(description="Its successor", extra=hidden(is_trimmed=True, max_length=2000))]
@@ -588,7 +588,7 @@ class CompleteTask(Struct):
 class ClaimTask(Struct):
     task: Annotated[TaskReference, Meta(description="Default: the next ready")] | UnsetType = UNSET
     minutes: Annotated[int, Meta(extra=hidden(minimum=1, maximum=MAX_CLAIM_MINUTES))] = 30
-    release: Annotated[bool, Meta(description="Release it")] = False
+    release: bool = False
     take_over: Annotated[bool, Meta(description="From another agent")] = False
     project: Project | UnsetType = UNSET
 
@@ -645,6 +645,7 @@ class History(InProject):
     against: Annotated[int, Meta(description="Diff from it", extra=_NUMBER)] | UnsetType = UNSET
     by: Text | UnsetType = UNSET
     lines: Lines | UnsetType = UNSET
+    heading: Heading | UnsetType = UNSET
     cursor: Cursor | UnsetType = UNSET
 
 
