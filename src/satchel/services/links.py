@@ -13,8 +13,8 @@ from satchel.storage import projects as project_rows
 from satchel.storage import search
 from satchel.storage import tasks as task_rows
 from satchel.storage.database import Tx
-from satchel.storage.links import Kind, Target
 from satchel.storage.links import Link as Link
+from satchel.storage.links import Target
 
 _SHOWN = 20  # links in each direction
 
@@ -34,27 +34,29 @@ def record(tx: Tx, item: Item, before: Item | None = None) -> None:
         if before is not None and list_included(before):
             rows.remove(tx, item.kind, item.number, "include")
         if included:
-            targets = [(_find_kind(tx, item, name), name) for name in included[: rows.MOST]]
+            targets = [_find_target(tx, item, name) for name in included[: rows.MOST]]
             rows.add(tx, item.kind, item.number, item.project, None, "include", targets)
 
 
 def list_included(item: Linked) -> list[str]:
-    """List the names that a template includes."""
+    """List the names and URIs that a template includes."""
     if not isinstance(item, Prompt | Item):
         return []
     state = item if isinstance(item, Prompt) else item.state
     return rows.find_included(str(item.content)) if state.arguments or state.is_constant else []
 
 
-def _find_kind(tx: Tx, item: Item, name: str) -> Kind:
-    """Return the kind of what a name in a template means: a document before a prompt, the project before `personal`."""
+def _find_target(tx: Tx, item: Item, name: str) -> Target:
+    """Return what a name or URI in a template means: a document before a prompt, the project before `personal`."""
+    for target in rows.find_targets(name):
+        return target
     personal = project_rows.by_name(tx, tx.scope.personal) if tx.scope.personal else None
     for project in filter(None, (item.project, personal.number if personal else 0)):
         known = rows.existing(tx, project, [("document", name), ("prompt", name)])
         for kind in ("document", "prompt"):
             if (kind, name) in known:
-                return kind
-    return "document"
+                return kind, name
+    return "document", name
 
 
 def record_note(tx: Tx, owner: str, task: int, note: str) -> None:

@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from satchel import clock
 from satchel.errors import StoreConflict, WrongArgument
 from satchel.library.render import NO_PARTS, Parts, RenderFailed, TemplateNames
-from satchel.model import Argument, Document, Item, Prompt, Scope, can_be_argument
-from satchel.services import layers, rules
+from satchel.model import Argument, Document, Item, Prompt, Scope, can_be_argument, uri_of
+from satchel.services import layers, lookup, rules
 from satchel.services.links import list_included
 from satchel.storage import completion as rows
 from satchel.storage import documents as document_rows
@@ -27,6 +27,7 @@ Included = Mapping[str, Parts | RenderFailed]  # by content, the texts that it i
 
 _MARKS = ("{{", "{%")
 _NOTHING = TemplateNames({}, {}, {})
+NO_TEXTS: Mapping[str, str] = {}
 
 _MAX_INCLUDED = 1024 * 1024  # bytes that a template has together with all texts that it includes
 MOST_INCLUDED = 100  # texts
@@ -143,7 +144,8 @@ def describe_failure(failure: RenderFailed) -> str:
 
 
 # -- what templates include ---------------------------------------------------------------------------------------
-# A name means a document or, if there is none, a prompt: first of the template's project, then of the personal one.
+# A name means a document or, if there is none, a prompt: first of the template's project, then of the personal one. A
+# URI means an item of its kind, and may name one of these two projects.
 
 
 def collect_all(tx: Tx, scope: Scope, named: Sequence[tuple[str, str]], *, are_new: bool = False) -> Included:
@@ -178,8 +180,7 @@ def collect_for(tx: Tx, scope: Scope, prompt: Prompt) -> Parts:
 
 def describe_missing(tx: Tx, scope: Scope, prompt: Prompt | Item) -> list[str]:
     """Return a note about the names that a template includes although they mean nothing."""
-    places = _list_places(scope)
-    names = [name for name in list_included(prompt) if not any(_find(tx, place, name) for place in places)]
+    names = [name for name in list_included(prompt) if _find(tx, scope, name) is None]
     return [f"It includes {', '.join(names[:_MOST_NAMED])}, which project {scope.project} lacks."] if names else []
 
 
@@ -198,30 +199,39 @@ def _collect(tx: Tx, scope: Scope, name: str, content: str, beside: Mapping[str,
                 raise RenderFailed(f"it includes more than {MOST_INCLUDED} texts", is_include=True)
             if size > _MAX_INCLUDED:
                 raise RenderFailed(f"it has more than {_MAX_INCLUDED} bytes with what it includes", is_include=True)
-    is_own = name in texts and not isinstance(_find(tx, scope, name), Document)
+    is_own = name in texts and document_rows.find(tx, scope.project, "name", name) is None
     return Parts(name if is_own else "", texts, is_stored=True)
 
 
 def _find_text(tx: Tx, scope: Scope, name: str, beside: Mapping[str, str]) -> str | None:
     """Return the text that a name means; `beside` has prompts of the scope's project that are about to be saved."""
-    for place in _list_places(scope):
-        found = _find(tx, place, name)
-        if place is scope and name in beside and not isinstance(found, Document):
-            return beside[name]
-        if found is not None:
-            if isinstance(found.content, bytes):
-                raise RenderFailed(f"document {name!r} is binary and cannot be included", is_include=True)
-            return found.content
-    return None
+    found = _find(tx, scope, name, beside)
+    if found is None and (project := lookup.split_project(name)[0]) not in ("", scope.project, scope.personal):
+        what = f"{name} is in project {project}. An include takes names of its own project or of personal"
+        raise RenderFailed(what, is_include=True)
+    content = found.content if isinstance(found, Document | Prompt) else found
+    if isinstance(content, bytes):
+        raise RenderFailed(f"document {name!r} is binary and cannot be included", is_include=True)
+    return content
 
 
-def _list_places(scope: Scope) -> list[Scope]:
+def _find(tx: Tx, scope: Scope, name: str, beside: Mapping[str, str] = NO_TEXTS) -> Document | Prompt | str | None:
+    """Return what a name or a URI means; a text if it is in `beside`."""
+    project, reference = lookup.split_project(name)
     lower = layers.enter_personal(scope)
-    return [scope] if lower is None else [scope, lower]
-
-
-def _find(tx: Tx, place: Scope, name: str) -> Document | Prompt | None:
-    return document_rows.find(tx, place.project, "name", name) or prompt_rows.find(tx, place.project, "name", name)
+    key = lookup.without_scheme("prompt", lookup.without_scheme("document", reference))
+    for place in [scope] if lower is None else [scope, lower]:
+        if project and place.project != project:
+            continue
+        found: Document | Prompt | str | None = None
+        if not reference.startswith(uri_of("prompt", "")):
+            found = document_rows.find(tx, place.project, "name", key)
+        if found is None and not reference.startswith(uri_of("document", "")):
+            found = beside.get(key) if place is scope else None
+            found = found or prompt_rows.find(tx, place.project, "name", key)
+        if found is not None:
+            return found
+    return None
 
 
 # -- earlier values -----------------------------------------------------------------------------------------------
