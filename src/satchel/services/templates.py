@@ -42,7 +42,7 @@ class Settled(Struct, frozen=True, kw_only=True):
     is_constant: bool = False  # a template without arguments, which includes other texts
     is_from_template: bool = False  # the arguments come from the template, not from the call
     # Why content that looks like a template is kept as plain text.
-    plain: Literal["", "large", "broken", "constant", "many", "unusual"] = ""
+    plain: Literal["", "chosen", "large", "broken", "constant", "many", "unusual"] = ""
     failure: RenderFailed | None = None
     undeclared: Mapping[str, int] = {}  # variables without an argument, with their lines
     functions: Mapping[str, int] = {}  # unknown functions, with their lines
@@ -84,8 +84,10 @@ def settle(checked: Checked, content: str, declared: Sequence[Argument] | None, 
         WrongArgument: the prompt has arguments, and its content is not a template.
         StoreConflict: the content has not been checked.
     """
-    if not declared and (declared is not None or is_plain or not looks_like_template(content)):
+    if not declared and (declared is not None or not looks_like_template(content)):
         return Settled()
+    if not declared and is_plain:
+        return Settled(plain="chosen")
     if not declared and not can_be_template(content):
         return Settled(plain="large")
     if not can_be_template(content):
@@ -93,6 +95,21 @@ def settle(checked: Checked, content: str, declared: Sequence[Argument] | None, 
     if content not in checked:
         raise StoreConflict("the content was changed while its template was checked")
     return _compare(checked[content], tuple(declared)) if declared else _declare(checked[content])
+
+
+def is_plain_by_choice(checked: Checked, prompt: Prompt) -> bool:
+    """Return whether a prompt was saved as plain text although its content is a template.
+
+    Raises:
+        StoreConflict: the content has not been checked.
+    """
+    content = prompt.content
+    if prompt.is_template or not looks_like_template(content) or not can_be_template(content):
+        return False
+    if content not in checked:
+        raise StoreConflict("the content was changed while its template was checked")
+    found = checked[content]
+    return found.is_include or found.is_exhausted if isinstance(found, RenderFailed) else not _declare(found).plain
 
 
 def can_be_template(content: str) -> bool:

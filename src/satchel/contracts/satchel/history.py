@@ -32,8 +32,8 @@ _LONGEST_DIFFERENCE = 400  # characters of a line in a diff
 def history(context: Context, args: History) -> Body:
     if args.item is UNSET:
         return _list_changes(context, args)
-    context, reference = answers.follow(context, args.item)
-    item = _find(context, reference)
+    context, _ = answers.follow(context, args.item)
+    item = _find(context, args.item)
     if args.against is not UNSET:
         _, old, new, whole = diffs.diff(context.tx, context.scope, item, args.against, args.version or None)
         text = "\n".join(diffs.shorten(whole.split("\n"), _LONGEST_DIFFERENCE))
@@ -70,8 +70,8 @@ def restore(context: Context, args: Restore) -> Body:
     if args.items is UNSET:
         if args.item is UNSET:
             raise WrongArgument("item", "required")
-        context, reference = answers.follow(context, args.item)
-        item = _find(context, reference, restoring.find)
+        context, _ = answers.follow(context, args.item)
+        item = _find(context, args.item, restoring.find)
         text, answer, notes = _restore(context, item, None if args.version is UNSET else args.version)
         return answers.reply(context, text, notes=notes, restored=answer)
     if args.item is not UNSET or args.version is not UNSET:
@@ -88,8 +88,8 @@ def _restore_all(context: Context, given: Sequence[str]) -> Body:
     for index, reference in enumerate(given):
         with name_place(f"items[{index}]"):
             # Found only now, because the restore of a project brings back items in it.
-            there, short = answers.follow(context, reference)
-            item = _find(there, short, restoring.find)
+            there, _ = answers.follow(context, reference)
+            item = _find(there, reference, restoring.find)
             if (item.kind, item.number) not in done:
                 text, answer, notes = _restore(there, item)
                 answer["item"] = answers.name_item(context, item, there.scope.project)
