@@ -361,7 +361,8 @@ def test_an_old_version_of_a_long_text_comes_in_parts(own: Client) -> None:
     assert long.startswith(old["text"]) and len(old["text"]) < 20_000
     size = f"It has {len(long)} characters in 600 lines."
     assert old["notes"] == [
-        f'{size} Its outline leaves out 240 headings. Read on with lines (like "40-90") or a heading.'
+        f"{size} Its outline leaves out 240 headings, the first in line 121. "
+        'Read on with lines (like "40-90") or a heading.'
     ]
     said = text(own, "history", item="long.md", version=1)
     assert "[document long.md, version 1]\nname: long.md\ndescription: Old\n" in said

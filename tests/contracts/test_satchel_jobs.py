@@ -206,3 +206,98 @@ def test_tidy_up_by_a_query_and_take_it_back(agent: Agent) -> None:
     assert [one["item"] for one in answer["items"]] == ["#129", "#1", "#2"]
     assert agent.call("get_task", task=f"#{freeze}")["task"]["version"] == 1
     assert agent.calls <= 6 and agent.tokens <= 6_000
+
+
+def test_plan_again_with_subtasks(agent: Agent) -> None:
+    agent.call("add_tasks", lines=[*PLAN, "Launch party !high", "  - Book a room", "  - Order cake after:14"])
+    agent.begin()
+    agent.call("update_task", task="#4", parent="#3", blocked_by=["-#2"])
+    agent.call("update_items", items=["#5", "#6"], due="2026-11-01")
+    agent.call("update_task", task="Clean up old branches", status="cancelled", note="Nobody misses it.")
+    agent.call("complete_task", task="#14")
+    party = agent.call("get_task", task="#13")["task"]
+    assert party["subtasks"] == "1/2" and [one["number"] for one in party["children"]] == [14, 15]
+    assert [row["number"] for row in agent.call("list_tasks", due="overdue")["tasks"]] == [5, 6]
+    last = agent.call("complete_task", task="#15")
+    assert any("#13" in note for note in last["notes"])
+    assert agent.calls <= 7 and agent.tokens <= 1_500
+
+
+def test_a_second_agent_is_kept_from_a_claimed_task_until_it_takes_it_over(agent: Agent, tmp_path: Path) -> None:
+    agent.call("add_tasks", lines=["Migrate the database"])
+    agent.call("claim_task")
+    with Agent(tmp_path / "store.db", "--project", "default") as other:
+        refused = other._server.call("complete_task", {"task": "#1"})["structuredContent"]["error"]
+        assert refused["code"] == "claimed" and {"holder", "until"} <= refused.keys()
+        fence = other.call("claim_task", task="#1", take_over=True)["task"]["fence"]
+        told = agent.call("list_tasks")
+        assert "taken over" in " ".join(told["notes"])
+        other.call("complete_task", task="#1", fence=fence, note="Done on the replica first.")
+    assert agent.call("list_tasks", status="completed")["tasks"][0]["number"] == 1
+
+
+def test_work_in_two_projects(agent: Agent) -> None:
+    agent.call("add_project", name="web")
+    agent.call("add_prompts", prompts=[{"title": "Tone", "content": "Calm."}])
+    agent.call("add_prompts", project="web", prompts=[{"title": "Tone", "content": "Loud."}])
+    agent.call("add_tasks", lines=["Write copy", "Write copy @web"])
+    agent.begin()
+    both = agent.call("search", query="tone", kind="prompt", project="all")["hits"]
+    assert sorted(hit["project"] for hit in both) == ["default", "web"]
+    agent.call("update_task", task="Write copy", project="web", note="See satchel://prompt/web/tone")
+    moved = agent.call("update_task", task="Write copy", project="web", to="default")
+    assert moved["notes"] == ["#2 moved from web to default."]
+    assert agent.call("get_prompt", prompt="satchel://prompt/web/tone")["prompt"]["content"] == "Loud."
+    assert agent.calls <= 4 and agent.tokens <= 700
+
+
+def test_a_week_later(agent: Agent, tmp_path: Path) -> None:
+    agent.call("remember", text="Deploys happen on Tuesdays.")
+    agent.call("remember", text="The user writes British English.", project="personal")
+    agent.call(
+        "add_prompts", prompts=[{"title": "Old tone", "content": "Formal."}, {"title": "Tone", "content": "Warm."}]
+    )
+    agent.call("update_prompt", prompt="old-tone", expires="2026-01-01", replaced_by="tone")
+    agent.call("add_tasks", lines=["Renew the domain due:2026-01-02", "Plan the party"])
+    with Agent(tmp_path / "store.db", "--project", "default") as other:
+        told = other.call("catch_up")
+        assert [one["title"] for one in told["overdue"]] == ["Renew the domain"]
+        assert "Tuesdays" in told["memory"][0] and "British" in told["personal_memory"][0]
+        hits = other.call("search", query="tone")["hits"]
+        assert [hit["reference"] for hit in hits] == ["tone", "old-tone"] and hits[1]["replaced_by"] == "tone"
+        assert other.calls == 2 and other.tokens <= 900
+
+
+def test_follow_the_log_of_a_task(agent: Agent) -> None:
+    agent.call("add_tasks", lines=["Move to the new cluster"])
+    for day in range(30):
+        agent.call(
+            "update_task", task="#1", note=f"Day {day}: moved shard {day}" + (", zebra lagged" if day == 7 else "")
+        )
+    agent.begin()
+    marker = agent.call("get_task", task="#1", since="1h")["since"]
+    agent.begin()
+    agent.call("update_task", task="#1", note="Day 30: done but for the backups", priority="high")
+    fresh = agent.call("get_task", task="#1", since=marker)
+    assert [note["text"] for note in fresh["task"]["notes"]] == ["Day 30: done but for the backups"]
+    assert [change["fields"] for change in fresh["changes"]] == [["priority"]]
+    [hit] = agent.call("search", query="zebra lagged")["hits"]
+    assert hit["reference"] == "#1" and "Day 7" in hit["text"]
+    assert agent.calls == 3 and agent.tokens <= 500
+
+
+def test_templates_with_includes_and_labels(agent: Agent) -> None:
+    agent.call("add_resources", resources=[{"name": "tone.md", "content": "Be {{ mood }}."}])
+    [made] = agent.call(
+        "add_prompts", prompts=[{"title": "Reply", "content": '{% include "tone.md" %} Answer {{ mail }}.'}]
+    )["prompts"]
+    assert sorted(made["arguments"]) == ["mail", "mood"]
+    agent.call("update_prompt", prompt="reply", label="production")
+    agent.call("edit_text", item="reply", edits=[{"old": "Answer", "new": "Refuse"}])
+    agent.begin()
+    values = {"mail": "it", "mood": "kind"}
+    filled = agent.call("get_prompt", prompt="reply@production", arguments=values)
+    assert filled["text"] == "Be kind. Answer it." and filled["version"] == 1
+    assert agent.call("get_prompt", prompt="reply", arguments=values)["text"] == "Be kind. Refuse it."
+    assert agent.call("delete", items=["tone.md"])["referred"][0]["item"].endswith("tone.md")
+    assert agent.calls == 3 and agent.tokens <= 500

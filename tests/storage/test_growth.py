@@ -80,7 +80,7 @@ def test_the_links_of_a_task_are_two_statements_however_many_projects_there_are(
         to, back = links.of(tx, scope, "task", task)
     assert (to, [(one.reference, one.project) for one in back], len(sent)) == (
         [],
-        [("satchel://prompt/steps", ""), ("satchel://prompt/steps", "project-17")],
+        [("satchel://prompt/steps", ""), ("satchel://prompt/project-17/steps", "project-17")],
         2,
     )
 
