@@ -27,7 +27,6 @@ Included = Mapping[str, Parts | RenderFailed]  # by content, the texts that it i
 
 _MARKS = ("{{", "{%")
 _NOTHING = TemplateNames({}, {}, {})
-NO_TEXTS: Mapping[str, str] = {}
 
 _MAX_INCLUDED = 1024 * 1024  # bytes that a template has together with all texts that it includes
 MOST_INCLUDED = 100  # texts
@@ -232,7 +231,7 @@ def _find_text(tx: Tx, scope: Scope, name: str, beside: Mapping[str, str]) -> st
     return content
 
 
-def _find(tx: Tx, scope: Scope, name: str, beside: Mapping[str, str] = NO_TEXTS) -> Document | Prompt | str | None:
+def _find(tx: Tx, scope: Scope, name: str, beside: Mapping[str, str] | None = None) -> Document | Prompt | str | None:
     """Return what a name or a URI means; a text if it is in `beside`."""
     project, reference = lookup.split_project(name)
     lower = layers.enter_personal(scope)
@@ -244,7 +243,7 @@ def _find(tx: Tx, scope: Scope, name: str, beside: Mapping[str, str] = NO_TEXTS)
         if not reference.startswith(uri_of("prompt", "")):
             found = document_rows.find(tx, place.project, "name", key)
         if found is None and not reference.startswith(uri_of("document", "")):
-            found = beside.get(key) if place is scope else None
+            found = beside.get(key) if beside and place is scope else None
             found = found or prompt_rows.find(tx, place.project, "name", key)
         if found is not None:
             return found
