@@ -13,8 +13,8 @@ from satchel.storage import projects as project_rows
 from satchel.storage import search
 from satchel.storage import tasks as task_rows
 from satchel.storage.database import Tx
-from satchel.storage.links import Link as Link
 from satchel.storage.links import Kind, Target
+from satchel.storage.links import Link as Link
 
 _SHOWN = 20  # links in each direction
 
