@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from satchel import clock
 from satchel.errors import StoreConflict, WrongArgument
 from satchel.library.render import NO_PARTS, Parts, RenderFailed, TemplateNames
-from satchel.model import Argument, Document, Item, Prompt, Scope, can_be_argument, uri_of
+from satchel.model import Argument, Document, Item, Prompt, Scope, can_be_argument
 from satchel.services import layers, lookup, rules
 from satchel.services.links import list_included
 from satchel.storage import completion as rows
@@ -235,15 +235,17 @@ def _find(tx: Tx, scope: Scope, name: str, beside: Mapping[str, str] | None = No
     """Return what a name or a URI means; a text if it is in `beside`."""
     project, reference = lookup.split_project(name)
     lower = layers.enter_personal(scope)
-    key = lookup.without_scheme("prompt", lookup.without_scheme("document", reference))
+    keys = {kind: lookup.without_scheme(kind, reference) for kind in layers.KINDS}
+    kinds = [kind for kind, key in keys.items() if key != reference] or layers.KINDS
     for place in [scope] if lower is None else [scope, lower]:
         if project and place.project != project:
             continue
         found: Document | Prompt | str | None = None
-        if not reference.startswith(uri_of("prompt", "")):
-            found = document_rows.find(tx, place.project, "name", key)
-        if found is None and not reference.startswith(uri_of("document", "")):
-            found = beside.get(key) if beside and place is scope else None
+        if "document" in kinds:
+            found = document_rows.find(tx, place.project, "name", keys["document"])
+        if found is None and "prompt" in kinds:
+            key = keys["prompt"]
+            found = beside[key] if beside and place is scope and key in beside else None
             found = found or prompt_rows.find(tx, place.project, "name", key)
         if found is not None:
             return found
