@@ -23,7 +23,7 @@ _KINDS: dict[str, Kind] = {"prompt": "prompt", "resource": "document", "document
 _AT_THE_END = ".,;:!?*~"  # belongs to a sentence or an emphasis, not to a name
 
 # Names of items have no other characters. The statement may stand in a comment, which only the engine can tell.
-_INCLUDE = r"""\{%[-+]?\s*(?:include|extends|import|from)\b[\s(]*["']([A-Za-z0-9._-]+)["']"""
+_INCLUDE = r"""\{%[-+]?\s*(?:include|extends|import|from)\b[\s(]*["']([A-Za-z0-9._-]+|satchel://[^\s"']+)["']"""
 
 # By kind of the source; links of a text come before those of notes, as in PARTS.
 _REMOVE = {kind: f"delete from links where {kind} = :number and part = :part" for kind in get_args(Kind)}
@@ -116,7 +116,7 @@ def find_targets(text: str) -> list[Target]:
 
 
 def find_included(text: str) -> list[str]:
-    """Find the names of the documents and prompts that a template includes, each once, in order."""
+    """Find the names and URIs of the documents and prompts that a template includes, each once, in order."""
     return list(dict.fromkeys(re.findall(_INCLUDE, text))) if "{%" in text else []
 
 
