@@ -272,6 +272,21 @@ def add(tx: Tx, scope: Scope, draft: TaskDraft, known: dict[str, int] | None = N
     return _hide(tx, scope, [_insert(tx, scope, draft, project)])[0]
 
 
+def relate(tx: Tx, scope: Scope, task: Task, blocked_by: Sequence[int], parent: int | None) -> None:
+    """Give a task that this transaction added, and did not change, blockers or a parent that it added later.
+
+    Raises:
+        NotFound: the user has no such blocker or parent.
+    """
+    if parent is not None:
+        task = replace(task, parent=parent)
+        _check_parent(tx, scope, task)
+        rows.update(tx, task)
+        _check_above(tx, scope, task.number)
+    if blocked_by:
+        _store_blockers(tx, scope, task, replace(task, blocked_by=tuple(sorted({*task.blocked_by, *blocked_by}))))
+
+
 def update(
     tx: Tx,
     scope: Scope,
