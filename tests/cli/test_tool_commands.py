@@ -274,7 +274,8 @@ def test_a_task_is_added_from_one_line(satchel: Command) -> None:
     )
     assert done(satchel("task", "list")) == (
         "2\t\t#12 crashes\thigh\t2026-12-01\tx\t#1\tdefault\n1\t\tFirst\t\t\t\t\tdefault\n"
-        "3\t\tLearn +1\t\t\t\t\tdefault\n4\t\tOver\tlow\t2027-01-01\ty\t\tdefault\n5\t\tOdd every:week\tlow\t\t\t\tdefault\n"
+        "3\t\tLearn +1\t\t\t\t\tdefault\n4\t\tOver\tlow\t2027-01-01\ty\t\tdefault\n"
+        "5\t\tOdd every:week\tlow\t\t\t\tdefault\n"
     )
     assert failed(satchel("task", "add", "Call @phone"), 3) == (
         "satchel: project 'phone' does not exist. Make it first, or write \\@phone to keep the word in the title.\n"

@@ -372,7 +372,7 @@ def test_items_move_to_another_project(own: Client) -> None:
     }
     assert numbers(own, project="other") == [2]
     assert ok(own, "get_prompt", prompt="review", project="other")["prompt"]["linked_from"] == [
-        "satchel://resource/guide.md"
+        "satchel://resource/other/guide.md"
     ]
     assert refusal(own, "get_prompt", prompt="review")["code"] == "not_found"
     assert ok(own, "restore", item="review")["restored"]["version"] == 3

@@ -103,7 +103,7 @@ def _restore_all(context: Context, given: Sequence[str]) -> Body:
 def _restore(context: Context, item: Item, version: int | None = None) -> tuple[str, dict[str, Any], Sequence[str]]:
     """Restore an item; return the answer as a text and as members, and notes."""
     if item.kind == "task":
-        tasks.check_claims(context.tx, context.scope, [item.number], answers.find_protector(context))
+        tasks.check_claims(tasks.list_some(context.tx, context.scope, [item.number]), answers.find_protector(context))
     done = restoring.restore(context.tx, context.scope, item, version)
     key = done.item.key
     what = f"{done.item.kind} {key}"

@@ -256,8 +256,8 @@ def _check_found(context: Context, reference: str, item: Item | None = None) -> 
 
 def _check_claims(context: Context, named: _Named) -> None:
     """Check that no other agent holds one of the tasks that a call names."""
-    numbers = [item.number for item in named.items if item.kind == "task"]
-    tasks.check_claims(context.tx, context.scope, numbers, answers.find_protector(context))
+    found = tasks.list_some(context.tx, context.scope, [item.number for item in named.items if item.kind == "task"])
+    tasks.check_claims(found, answers.find_protector(context))
 
 
 def _confirm(context: Context, what: str, items: Sequence[Item], where: str = "") -> None:
@@ -557,7 +557,7 @@ def _change(context: Context, item: Item, args: tools.UpdateItems, changed: _Cha
         for note in notes:
             changed.note(f": {note}", item.name)
         if not args.copy:
-            changed.note(f" moved from {scope.project} to {args.to}.", item.key)
+            changed.note(task_answers.describe_move(scope.project, args.to), item.key)
     changed.items.append(found)
 
 
@@ -592,8 +592,8 @@ def _change_task(context: Context, item: Item, args: tools.UpdateItems, changed:
         return
     _note_tags(args, before, after, item.key, changed)
     if after.project != before.project:
-        changed.note(f" moved from {before.project or 'no project'} to {after.project or 'no project'}.", item.key)
-    if after.status == "review" and args.status == "completed":
+        changed.note(task_answers.describe_move(before.project, after.project), item.key)
+    if after.status == "review" and (args.status == "completed" or before.is_completed):
         changed.note(" waits for review by a person.", item.key)
     if after.is_completed and not before.is_completed:
         changed.closed.append(before.number)

@@ -193,9 +193,9 @@ def update_task(context: Context, args: tools.UpdateTask) -> Body:
     _add_note(context, after, args.note)
     is_changed = after.version != before.version or args.note is not UNSET
     notes = task_answers.describe_holder(context, before) if is_changed and not fence else []
-    notes += task_answers.describe_move(before, after)
-    asks_again = args.status == "completed" and after.status == "review"
-    if asks_again or (after.status in _SETTLED and after.status != before.status):
+    if after.project != before.project:
+        notes.append(f"#{after.number}{task_answers.describe_move(before.project, after.project)}")
+    if after.status in _SETTLED and (args.status is not UNSET or after.status != before.status):
         notes += task_answers.describe_closing(context, after)
     return _reply("Updated" if is_changed else "Unchanged", context, after, before, notes)
 
@@ -237,10 +237,7 @@ def _find_parent(context: Context, reference: str | UnsetType, project: str | Un
     """Return the number of the parent that a call names; None for an empty text, which detaches a subtask."""
     if reference is UNSET:
         return UNSET
-    if not reference:
-        return None
-    with _name_project(context, project):
-        return tasks.find_number(context.tx, context.scope, reference, project or None)
+    return _find_numbers(context, [reference], project)[0] if reference else None
 
 
 def _add_note(context: Context, task: Task, note: str | UnsetType) -> None:
