@@ -121,7 +121,7 @@ def find_document(tx: Tx, scope: Scope, reference: str, *, to_change: bool = Fal
 def find_replacement(tx: Tx, scope: Scope, item: Prompt | Document, reference: str) -> str:
     """Return the name of the prompt or document that replaces an item of the same kind; its link in another project.
 
-    The name that the item has already stays, even if nothing has this name any more.
+    A replacement that is set already stays valid, even if it no longer exists.
 
     Raises:
         WrongArgument: the reference names the item itself.

@@ -34,27 +34,30 @@ def record(tx: Tx, item: Item, before: Item | None = None) -> None:
         if included_before:
             rows.remove(tx, item.kind, item.number, "include")
         if included:
-            targets = _find_kinds(tx, item, included[: rows.MOST])
+            targets = _find_targets(tx, item, included[: rows.MOST])
             rows.add(tx, item.kind, item.number, item.project, None, "include", targets)
 
 
 def list_included(item: Linked) -> list[str]:
-    """List the names that a template includes."""
+    """List the names and URIs that a template includes."""
     if not isinstance(item, Prompt | Item):
         return []
     state = item if isinstance(item, Prompt) else item.state
     return rows.find_included(str(item.content)) if state.arguments or state.is_constant else []
 
 
-def _find_kinds(tx: Tx, item: Item, names: Sequence[str]) -> list[Target]:
-    """Return what names in a template mean: a document before a prompt, the project before `personal`."""
+def _find_targets(tx: Tx, item: Item, names: Sequence[str]) -> list[Target]:
+    """Return what names and URIs in a template mean.
+
+    A name means a document before a prompt, and an item of the project before one of `personal`.
+    """
     personal = project_rows.by_name(tx, tx.scope.personal) if tx.scope.personal else None
     wanted: list[Target] = [(kind, name) for name in names for kind in ("document", "prompt")]
     kinds: dict[str, Kind] = {}
     for project in (item.project, personal and personal.number):
         for kind, name in sorted(rows.existing(tx, project, wanted)) if project else ():
             kinds.setdefault(name, kind)
-    return [(kinds.get(name, "document"), name) for name in names]
+    return [next(iter(rows.find_targets(name)), (kinds.get(name, "document"), name)) for name in names]
 
 
 def record_note(tx: Tx, owner: str, task: int, note: str) -> None:
@@ -75,8 +78,22 @@ def of(tx: Tx, scope: Scope, kind: ItemKind, item: Linked, here: str = "") -> tu
     # Tasks may have links in their notes.
     has_links = isinstance(item, Task) or _has_links(item) or list_included(item)
     found = rows.of(tx, kind, item.number) if has_links else []
-    targets = list(dict.fromkeys(found))[:_SHOWN]
-    titles, home = _titles(tx, scope, targets), _name_home(scope, item)
+    to = _resolve(tx, scope, list(dict.fromkeys(found))[:_SHOWN], _name_home(scope, item), here)
+    return to, referrers(tx, scope, kind, item, here)
+
+
+def find_missing(tx: Tx, scope: Scope, new: str, old: str, here: str) -> list[Link]:
+    """Return the links of a new text in the scope's project, but not of the old one, that lead to nothing."""
+    if rows.SCHEME not in new or new == old:
+        return []
+    before = rows.find_targets(old)
+    targets = [one for one in rows.find_targets(new) if one not in before]
+    return [one for one in _resolve(tx, scope, targets, scope.project, here) if one.is_missing]
+
+
+def _resolve(tx: Tx, scope: Scope, targets: Sequence[Target], home: str, here: str) -> list[Link]:
+    """Return the targets of an item whose names are looked up in the project `home` as links."""
+    titles = _titles(tx, scope, targets)
     known = {("task", key) for key in titles} | _find_texts(tx, scope, home, targets)
     to: dict[tuple[str, str, str], Link] = {}
     for one, key in targets:
@@ -84,7 +101,7 @@ def of(tx: Tx, scope: Scope, kind: ItemKind, item: Linked, here: str = "") -> tu
         there = "" if one == "task" or (project or home) == here else project or home
         title, is_missing = titles.get(key, "") if one == "task" else "", (one, key) not in known
         to[one, name, there] = Link(kind=one, key=name, title=title, project=there, is_missing=is_missing)
-    return list(to.values()), referrers(tx, scope, kind, item, here)
+    return list(to.values())
 
 
 def referrers(tx: Tx, scope: Scope, kind: ItemKind, item: Linked, here: str = "") -> list[Link]:

@@ -31,6 +31,7 @@ Reference = str | Item
 NAMED: tuple[FoundKind, ...] = ("prompt", "document", "task")  # the kinds that a bare name or title may mean
 
 _SCHEME = "satchel://"
+_DOCUMENT = "satchel://document/"
 _MOST_NAMED = 3  # tasks of one title that an error names
 _MOST_DELETED = 500  # deleted items to compare, newest first: a wrong reference must cost little
 _LONGEST_NUMBER = 19  # digits; a number of this length may exceed the 64 bits of a key
@@ -55,8 +56,11 @@ def without_scheme(kind: ItemKind, reference: str) -> str:
 def split_project(reference: str) -> tuple[str, str]:
     """Split a link with a project, `satchel://prompt/web/tone`, into the project and the link in that project.
 
-    The project is empty for any other reference.
+    The project is empty for any other reference. `satchel://document/NAME` becomes `satchel://resource/NAME`: agents
+    write so, because the kind has this name everywhere else.
     """
+    if reference.strip().startswith(_DOCUMENT):
+        reference = uri_of("document", reference.strip().removeprefix(_DOCUMENT))
     for kind in NAMED[:2]:  # a task has the same number in every project
         name = without_scheme(kind, reference)
         if name != reference.strip():
@@ -153,9 +157,9 @@ def find(tx: Tx, scope: Scope, reference: Reference) -> Item:
     """
     if isinstance(reference, Item):
         return reference
-    project, reference = split_project(reference)
+    project, short = split_project(reference)
     scope = projects.enter(scope, project) if project else scope
-    kind, key = _parse(reference)
+    kind, key = _parse(short)
     found = _find_again(tx, scope, kind, key)
     if found is None:
         raise NotFound(kind or "item", reference, scope)
@@ -163,7 +167,8 @@ def find(tx: Tx, scope: Scope, reference: Reference) -> Item:
 
 
 def find_deleted(tx: Tx, scope: Scope, kind: ItemKind | None, reference: str) -> Item | None:
-    """Return the deleted item, of one kind or of any, that a reference names; None if there is none."""
+    """Return the deleted item of the scope's project, of one kind or of any, that a reference names; else None."""
+    reference = split_project(reference)[1]
     if kind is None:
         kind, key = _parse(reference)
     else:
@@ -361,7 +366,7 @@ def suggest(
     A task's number or id gets no suggestions: the caller might delete the suggested task, and the next number is
     unrelated.
     """
-    text = without_scheme(kind, reference)
+    text = without_scheme(kind, split_project(reference)[1])
     spaces = _list_spaces(tx, scope, kind)[:_MOST_SPACES]
     if not rules.is_storable(text) or (kind == "task" and (is_number(text) or clock.parse_id(text) is not None)):
         return []
