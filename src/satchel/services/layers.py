@@ -121,7 +121,7 @@ def find_document(tx: Tx, scope: Scope, reference: str, *, to_change: bool = Fal
 def find_replacement(tx: Tx, scope: Scope, item: Prompt | Document, reference: str) -> str:
     """Return the name of the prompt or document that replaces an item of the same kind; its link in another project.
 
-    The name that the item has already stays, even if nothing has this name any more.
+    A replacement that is set already stays valid, even if it no longer exists.
 
     Raises:
         WrongArgument: the reference names the item itself.
@@ -231,6 +231,11 @@ def list_documents(
     return _list(tx, scope, "document", partial(documents.list_page, query=query), limit, after)
 
 
+def list_all_documents(tx: Tx, scope: Scope, *, limit: int, after: Position) -> tuple[tuple[Document, ...], bool]:
+    """List documents as `list_documents` does, and those that the project hides, with their links."""
+    return _list(tx, scope, "document", documents.list_page, limit, after, has_hidden=True)
+
+
 def position_of(one: PromptHeader | PromptSummary | Document) -> Position:
     """Return the position of an item in its list; the next page starts after it."""
     key = prompts.position_of(one) if isinstance(one, PromptSummary) else one.number
@@ -244,8 +249,13 @@ def _list(
     read: Callable[..., tuple[tuple[Listed, ...], bool]],
     limit: int,
     after: Position,
+    *,
+    has_hidden: bool = False,
 ) -> tuple[tuple[Listed, ...], bool]:
-    """Return a page, which may begin in the project's list and end in the personal one, and whether there are more."""
+    """Return a page, which may begin in the project's list and end in the personal one, and whether there are more.
+
+    `has_hidden` adds the documents that the project hides; their URIs are their links.
+    """
     own: tuple[Listed, ...] = ()
     has_more = False
     if after.is_personal:
@@ -262,7 +272,11 @@ def _list(
     while not is_over and len(kept) <= wanted:
         batch, goes_on = read(tx, lower, limit=size, **_start_after(key))
         shadowed = project_rows.find_shadowed(tx, kind, upper, [one.number for one in batch])
-        kept += [replace(one, layer=lower.project) for one in batch if one.number not in shadowed]
+        for one in batch:
+            if one.number not in shadowed:
+                kept.append(replace(one, layer=lower.project))
+            elif has_hidden:
+                kept.append(replace(one, layer=lower.project, uri=uri_of(kind, one.name, lower.project)))
         key = position_of(batch[-1]).key if batch else key
         size, is_over = min(4 * size, _LARGEST_BATCH), not goes_on
     return (*own, *kept[:wanted]), len(kept) > wanted
@@ -289,13 +303,9 @@ def list_tags(tx: Tx, scope: Scope) -> list[TagCount]:
 # -- unknown names ----------------------------------------------------------------------------------------------
 
 
-def suggest(tx: Tx, scope: Scope, kind: LayeredKind, reference: str) -> tuple[str, ...]:
-    """Suggest up to three names similar to a mistyped one, first from the project, then from the personal one."""
-    return tuple(dict.fromkeys(name for name, _ in suggest_titles(tx, scope, kind, reference)))[:3]
-
-
-def suggest_titles(tx: Tx, scope: Scope, kind: LayeredKind, reference: str) -> list[tuple[str, str]]:
-    """Return name and title of up to three items of each project, whose names or titles resemble a text."""
+def suggest(tx: Tx, scope: Scope, kind: LayeredKind, reference: str, *, by_words: bool = True) -> list[tuple[str, str]]:
+    """Suggest name and title of up to three items similar to a mistyped one, the project's before personal ones."""
     lower = find_personal(tx, scope)
     places = [scope] if lower is None else [scope, lower]
-    return [(name, title or name) for place in places for _, name, title in lookup.suggest(tx, place, kind, reference)]
+    found = [one for place in places for one in lookup.suggest(tx, place, kind, reference, by_words=by_words)]
+    return list({name: (name, title or name) for _, name, title in reversed(found)}.values())[::-1][:3]

@@ -281,29 +281,20 @@ def take_beginning(text: str) -> TextPart:
     return TextPart(part, 1, count_lines(part), count_lines(text))
 
 
-def make_outline(text: str) -> tuple[tuple[Heading, ...], int]:
-    """Return the headings of a text; of many, only the upper levels or the first, with the number of the others."""
-    headings = tuple(islice(find_headings(text), _MOST_KNOWN))
-    for level in range(6, 0, -1):
-        kept = tuple(one for one in headings if one.level <= level)
-        if len(kept) <= _MOST_HEADINGS and (kept or not headings):
-            return kept, len(headings) - len(kept)
-    return headings[:_MOST_HEADINGS], len(headings) - _MOST_HEADINGS
+def make_outline(text: str) -> tuple[tuple[Heading, ...], tuple[Heading, ...]]:
+    """Return the headings that an outline shows, upper levels and first lines first, and the others, by line."""
+    ranked = sorted(islice(find_headings(text), _MOST_KNOWN), key=lambda one: one.level)
+    shown, others = ranked[:_MOST_HEADINGS], ranked[_MOST_HEADINGS:]
+    return tuple(sorted(shown, key=lambda one: one.line)), tuple(sorted(others, key=lambda one: one.line))
 
 
 def find_headings(text: str) -> Iterator[Heading]:
     """Find the headings that begin with `#`, outside fenced code and front matter."""
-    fence, start = "", _end_of_front_matter(text.split("\n", 200))
-    for number, line in enumerate(islice(StringIO(text, newline="\n"), start, None), start + 1):
-        mark = re.match(_FENCE, line) if "`" in line or "~" in line else None
-        if mark and not fence:
-            fence = mark[1]
-        elif mark and mark[1].startswith(fence) and line.strip() == mark[1]:
-            fence = ""
-        elif not fence and "#" in line[:4]:
-            found = _read_heading(line.rstrip("\r\n"))
-            if found and found[1]:
-                yield Heading(number, *found)
+    start = _end_of_front_matter(text.split("\n", 200))
+    for number, line in _read_prose(text, start):
+        found = _read_heading(line.rstrip("\r\n")) if "#" in line[:4] else None
+        if found and found[1]:
+            yield Heading(number, *found)
 
 
 def _read_heading(line: str) -> tuple[int, str] | None:
@@ -321,17 +312,21 @@ def find_boxes(text: str) -> list[str]:
     """Return the texts of the unticked boxes of a text: lines that begin with `- [ ] `, outside fenced code."""
     if "- [ ]" not in text:
         return []
+    found = (re.match(r"\s*- \[ \]\s(.*)", line) for _, line in _read_prose(text))
+    return [box[1].strip() for box in found if box and box[1].strip()]
+
+
+def _read_prose(text: str, start: int = 0) -> Iterator[tuple[int, str]]:
+    """Yield the lines outside fenced code after the first `start` ones, with their numbers from 1."""
     fence = ""
-    found = []
-    for line in text.split("\n"):
-        mark = re.match(_FENCE, line)
+    for number, line in enumerate(islice(StringIO(text, newline="\n"), start, None), start + 1):
+        mark = re.match(_FENCE, line) if "`" in line or "~" in line else None
         if mark and not fence:
             fence = mark[1]
         elif mark and mark[1].startswith(fence) and line.strip() == mark[1]:
             fence = ""
-        elif not fence and (box := re.match(r"\s*- \[ \]\s(.*)", line)) and box[1].strip():
-            found.append(box[1].strip())
-    return found
+        elif not fence:
+            yield number, line
 
 
 def _end_of_front_matter(lines: list[str]) -> int:

@@ -15,7 +15,7 @@ from satchel.contracts.schema import UnknownArgument
 from satchel.errors import EntryRefused, NotFound, Reason, Refused
 from satchel.model import uri_of
 from satchel.services import layers, lookup, projects, tasks
-from satchel.services.history import name_author
+from satchel.services.history import find_renamed, name_author
 from satchel.services.texts import closest_name, closest_names
 from satchel.storage.search import FoundKind
 
@@ -25,7 +25,7 @@ _MOST_TAGS = 20  # tags in a note
 _MOST_UNKNOWN = 5  # unknown arguments in an error
 _LONGEST_SHOWN = 60  # characters of a name that a caller made up
 _MOST_WORDS = 3  # words of a search without hits, besides the whole of it
-_SHORTEST_WORD = 3  # letters
+_SHORTEST_WORD = 4  # letters
 _LONGEST_READ = 100  # characters of a name to look at
 _LIKENESS = 0.75  # the minimum similarity, out of 1, of two spellings
 
@@ -41,6 +41,7 @@ def explain_missing(context: Context, error: Refused) -> Refused:
         explained = (
             _find_personal(context, missing)
             or _find_deleted(context, missing)
+            or _find_renamed(context, missing)
             or _find_elsewhere(context, missing)
             or _suggest(context, missing)
         )
@@ -84,11 +85,26 @@ def _find_deleted(context: Context, missing: NotFound) -> NotFound | None:
     when = f" {format_minute(deletion.at)} by {name_author(deletion.author, context.scope)}" if deletion else ""
     moved_to = lookup.find_destination(context.tx, context.scope, found)
     if moved_to is not None:
-        why = Reason(f"was moved to project '{moved_to}'{when}", f'Pass project: "{moved_to}".')
-        return NotFound(found.kind, found.key, missing.scope, why=why)
+        link = uri_of(found.kind, found.name, moved_to)
+        why = Reason(f"was moved to project '{moved_to}'{when}", f'Pass project: "{moved_to}", or use {link}.')
+        return NotFound(found.kind, found.key, missing.scope, near={link: ""}, why=why)
     can_restore = "restore" in context.tools
     hint = "Use restore to bring it back." if can_restore else "It is in the trash; history shows what it was."
     return NotFound(found.kind, found.key, missing.scope, why=Reason(f"was deleted{when}", hint, is_deleted=True))
+
+
+def _find_renamed(context: Context, missing: NotFound) -> NotFound | None:
+    """Return the error with the name that a document has now."""
+    if missing.kind not in ("document", "item") or not may_read(context, "document"):
+        return None
+    name = lookup.without_scheme("document", missing.key).strip()
+    found = find_renamed(context.tx, missing.scope, name)
+    if found is None:
+        return None
+    item, change = found
+    by = f"{format_minute(change.at)} by {name_author(change.author, context.scope)}"
+    why = Reason(f"was renamed to {item.name} {by}", f"Use {item.name}.")
+    return NotFound("document", name, missing.scope, near={item.name: ""}, why=why)
 
 
 def _find_elsewhere(context: Context, missing: NotFound) -> NotFound | None:
@@ -97,13 +113,12 @@ def _find_elsewhere(context: Context, missing: NotFound) -> NotFound | None:
     found = lookup.find_elsewhere(context.tx, missing.scope, kinds, missing.key)
     if not found:
         return None
-    places = list(dict.fromkeys(f"project '{one.project}'" if one.project else "no project" for one in found))
+    places = list(dict.fromkeys(f"project '{project}'" if project else "no project" for _, project in found))
     have = f"{' and '.join(places)} {'have' if places[1:] else 'has'} one"
-    references = [one.reference for one in found]
-    first = next((f'Pass project: "{one.project}", or use ' for one in found if one.project), "Use ")
-    why = Reason(
-        f"does not exist in project '{missing.scope.project}', but {have}", f"{first}{' or '.join(references)}."
-    )
+    references = [reference for reference, _ in found]
+    first = next((f'Pass project: "{project}", or use ' for _, project in found if project), "Use ")
+    what = f"does not exist in project '{missing.scope.project}', but {have}"
+    why = Reason(what, f"{first}{' or '.join(references)}.")
     return NotFound(missing.kind, missing.key, missing.scope, near=dict.fromkeys(references, ""), why=why)
 
 
@@ -112,12 +127,13 @@ def _suggest(context: Context, missing: NotFound) -> NotFound:
     tx, scope, key = context.tx, missing.scope, missing.key
     kinds = [one for one in lookup.NAMED if missing.kind in (one, "item") and may_read(context, one)]
     near: dict[str, str] = {}
+    home = lookup.split_project(key)[0]
     with suppress(NotFound):  # the project may have been deleted meanwhile
         for kind in layers.KINDS:
             if kind in kinds:
-                names = layers.suggest(tx, scope, kind, key)
+                names = [name for name, _ in layers.suggest(tx, scope, kind, key)]
                 # A name like a number would be read as a task's number.
-                near |= {uri_of(kind, name) if name == key.strip() else name: "" for name in names}
+                near |= {uri_of(kind, name, home) if home or name == key.strip() else name: "" for name in names}
         if missing.kind == "prompt":
             near |= dict.fromkeys(closest_names(key, (name for name, _ in context.libraries.catalog.view)), "")
         if "task" in kinds and scope.user is not None:
@@ -132,29 +148,28 @@ def _suggest(context: Context, missing: NotFound) -> NotFound:
 
 def suggest_titles(context: Context, query: str, kinds: Sequence[FoundKind]) -> list[str]:
     """Return the titles and tags nearest to the words of a search without hits; `#4` and `+` mark tasks and tags."""
-    text = query.strip().strip('"')
-    words = sorted((word for word in dict.fromkeys(text.split()) if len(word) > _SHORTEST_WORD), key=len, reverse=True)
-    words = words[:_MOST_WORDS]
-    titles: list[str] = []
-    for sought in [text, *words]:
-        titles = titles or _find_titles(context, sought, kinds)
-    tags: dict[str, None] = {}
+    text = query.strip('" ')
+    words = sorted((word for word in text.split() if len(word) >= _SHORTEST_WORD), key=len, reverse=True)
+    sought = list(dict.fromkeys([text, *words[:_MOST_WORDS]]))
+    titles = next(filter(None, (_find_titles(context, one, kinds) for one in sought)), [])
+    tags: list[str] = []
     if "prompt" in kinds:
-        tags = dict.fromkeys(tag.name for tag in layers.list_tags(context.tx, context.scope))
+        tags += (tag.name for tag in layers.list_tags(context.tx, context.scope))
     if "task" in kinds and context.scope.user is not None:
-        tags |= dict.fromkeys(tasks.list_tags(context.tx, context.scope, None))
-    near = [tag for word in [text, *words] for tag in closest_names(word.lstrip("#+"), tags)]
-    return [*titles[:_MOST_NEAR], *(f"+{tag}" for tag in list(dict.fromkeys(near))[:_MOST_NEAR])]
+        tags += tasks.list_tags(context.tx, context.scope, None)
+    near = dict.fromkeys(tag for one in sought for tag in closest_names(one.lstrip("#+"), dict.fromkeys(tags)))
+    return [*titles[:_MOST_NEAR], *(f"+{tag}" for tag in list(near)[:_MOST_NEAR])]
 
 
 def _find_titles(context: Context, text: str, kinds: Sequence[FoundKind]) -> list[str]:
-    """Return the titles of items whose name or title resembles a text."""
+    """Return the titles of items whose name or title is spelled like a text. The search has looked for its words."""
+    tx, scope = context.tx, context.scope
     found: list[str] = []
     for kind in kinds:
         if kind != "task":
-            found += (title for _, title in layers.suggest_titles(context.tx, context.scope, kind, text))
-        elif context.scope.user is not None:
-            near = lookup.suggest(context.tx, context.scope, "task", text)
+            found += (title for _, title in layers.suggest(tx, scope, kind, text, by_words=False))
+        elif scope.user is not None:
+            near = lookup.suggest(tx, scope, "task", text, by_words=False)
             found += (f"#{number} {' '.join(title.split())}" for number, _, title in near)
     if "prompt" in kinds:
         found += closest_names(text, (name for name, _ in context.libraries.catalog.view))
@@ -170,9 +185,22 @@ def describe_tags(missing: Sequence[str], what: str, known: Iterable[str]) -> li
         meant = f" Did you mean {' or '.join(near)}?" if near else ""
         notes.append(f"No {what} has the tag '{shorten_name(tag)}'.{meant}")
     if missing and known and not any(note.endswith("?") for note in notes):
-        more = f" and {len(known) - _MOST_TAGS} more" if len(known) > _MOST_TAGS else ""
-        notes.append(f"Tags in use: {', '.join(known[:_MOST_TAGS])}{more}.")
+        notes.append(_list_tags(known))
     return notes
+
+
+def explain_tags(missing: Sequence[str], what: str, known: Iterable[str]) -> tuple[str, str, list[str]]:
+    """Return an error about tags that no item has, a hint at similar tags or the tags in use, and the similar tags."""
+    known = list(known)
+    named = " or ".join(f"'{shorten_name(tag)}'" for tag in missing[:_MOST_UNKNOWN])
+    near = list(dict.fromkeys(name for tag in missing for name in closest_names(tag, known)))[:_MOST_NEAR]
+    hint = f"Did you mean {' or '.join(near)}?" if near else _list_tags(known)
+    return f"No {what} has the tag {named}.", hint, near
+
+
+def _list_tags(known: Sequence[str]) -> str:
+    more = f" and {len(known) - _MOST_TAGS} more" if len(known) > _MOST_TAGS else ""
+    return f"Tags in use: {', '.join(known[:_MOST_TAGS])}{more}." if known else "No tag is in use there."
 
 
 def describe_unknown(unknown: object) -> tuple[str, str, list[str]]:

@@ -4,6 +4,7 @@ A bulk change takes references, or a query for the items of the call's project. 
 back when the answer is complete.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
@@ -19,6 +20,7 @@ from satchel.contracts.satchel import tasks as task_tools
 from satchel.contracts.satchel.answers import format_item
 from satchel.contracts.satchel.errors import WrongValue, describe, name_place, name_target
 from satchel.contracts.satchel.templates import check_templates, find_in_libraries, settle_update
+from satchel.contracts.satchel.texts import describe_missing
 from satchel.errors import NotFound, StoreConflict, VersionConflict, WrongArgument
 from satchel.model import (
     Document,
@@ -30,6 +32,7 @@ from satchel.model import (
     PromptPatch,
     PromptQuery,
     Task,
+    TaskFilter,
     TaskPatch,
     TaskQuery,
     uri_of,
@@ -52,6 +55,8 @@ from satchel.services.texts import Edit, EditedText
 _MOST_UNASKED = 10  # one call may delete, cancel or move more items only after asking the user
 _MOST_COUNTED = 100_000  # matches of a query to count
 _NAMED = 60  # characters of an item in a question
+_MOST_LINES = 50  # items that a text lists one by one
+_FIRST_LINES = 20  # items that it lists if there are more
 # For each kind, the tool that the caller must be allowed to use for a change.
 _CHANGING: dict[ItemKind, str] = {"prompt": "update_prompt", "document": "update_resource", "task": "update_task"}
 
@@ -133,6 +138,8 @@ def _find_named(context: Context, args: BulkChange) -> _Named:
 
 
 _EXAMPLE = 'where: {"tags": ["old"], "status": "pending"}'
+_OF_TASKS = ("status", "priority", "due")  # the fields of a query that only tasks have
+_FIELDS = ("kind", "tags", *_OF_TASKS, "query")
 
 
 def _find_matching(context: Context, where: tools.Where) -> _Named:
@@ -141,43 +148,85 @@ def _find_matching(context: Context, where: tools.Where) -> _Named:
     scope, most = context.scope, tools.MOST_ENTRIES
     projects.check_access(scope)
     is_absent = scope.project in (scope.makes, scope.personal) and projects.find(context.tx, scope.project) is None
+    if not is_absent:
+        _check_tags(context, where, kinds)
     found = [] if is_absent else [_list_matching(context, kind, where, most) for kind in kinds]
     if (count := sum(number for _, number in found)) > most:
         message = f"{format_count(count, 'item')} match, and one call changes at most {most}."
-        hint = "Narrow the query with tags, status, kind or query, and change the items in several calls."
+        hint = f"Narrow the query with {', '.join(_FIELDS[:-1])} or {_FIELDS[-1]}, and make several calls."
         raise WrongValue(message, hint, "where", count=count)
     keys = [key for some, _ in found for key in some]
     items = [item for item in lookup.find_all(context.tx, scope, keys) if item is not None]
-    what = " or ".join(", ".join(f"{kind}s" for kind in kinds).rsplit(", ", 1)) or "items"
-    return _Named(items, [f"where[{item.key}]" for item in items], f"{what} in project '{scope.project}'")
+    return _Named(
+        items, [f"where[{item.key}]" for item in items], f"{_name_kinds(kinds, 's')} in project '{scope.project}'"
+    )
+
+
+def _name_kinds(kinds: Sequence[ItemKind], plural: str = "") -> str:
+    return " or ".join(", ".join(f"{kind}{plural}" for kind in kinds).rsplit(", ", 1)) or f"item{plural}"
+
+
+def _check_tags(context: Context, where: tools.Where, kinds: Sequence[ItemKind]) -> None:
+    """Check that each tag of a query is in use, because a mistyped one would select other items than meant."""
+    tx, scope = context.tx, context.scope
+    tags = answers.read_tags(where.tags)
+    known = {tag for tag in tags if "task" in kinds and tasks.has_tag(tx, scope, tag, scope.project)}
+    if "prompt" in kinds:
+        matched = prompts.list_matched_tags(tx, scope, tags)
+        known |= {tag for tag in tags if rules.fold_tag(tag) in matched}
+    if missing := [tag for tag in tags if tag not in known]:
+        from satchel.contracts.satchel import guesses  # needed only after such a mistake
+
+        in_use = [tag.name for tag in prompts.list_tags(tx, scope)] if "prompt" in kinds else []
+        in_use += tasks.list_tags(tx, scope, scope.project) if "task" in kinds else []
+        what = f"{_name_kinds(kinds)} of project '{scope.project}'"
+        message, hint, near = guesses.explain_tags(missing, what, dict.fromkeys(in_use))
+        raise WrongValue(message, hint, "where", tuple(near))
 
 
 def _list_matching(context: Context, kind: ItemKind, where: tools.Where, most: int) -> tuple[list[str], int]:
     """Return references to up to `most` items of a kind that match a query, and the number of all that match."""
     tx, scope, tags, text = context.tx, context.scope, answers.read_tags(where.tags), where.query or ""
+    needs_all_tags = where.match == "all"
     if kind == "prompt":
-        page = prompts.list_counted(tx, scope, PromptQuery(text=text, tags=tags), limit=most, offset=0)
+        wanted = PromptQuery(text=text, tags=tags, needs_all_tags=needs_all_tags)
+        page = prompts.list_counted(tx, scope, wanted, limit=most, offset=0)
         return [uri_of(kind, one.name) for one in page.items], page.total
     if kind == "document":
         found, _ = documents.list_page(tx, scope, text, limit=_MOST_COUNTED)
         return [uri_of(kind, one.name) for one in found[:most]], len(found)
-    status = where.status or "all"
+    status: TaskFilter = where.status or ("pending" if where.due else "all")
     holder = answers.find_holder(context).key if status == "ready" else None
-    query = TaskQuery(filter=status, project=scope.project, text=text, tags=tags, holder_key=holder)
+    with name_place("where"):
+        due_from, due_before = rules.read_due(where.due, tx.now[:10]) if where.due else ("", "")
+    query = TaskQuery(
+        filter=status,
+        project=scope.project,
+        text=text,
+        tags=tags,
+        needs_all_tags=needs_all_tags,
+        priority=where.priority or None,
+        due_from=due_from,
+        due_before=due_before,
+        holder_key=holder,
+    )
     listed, has_more = tasks.list_page(tx, scope, query, limit=most)
     count = tasks.count_listed(tx, scope, query, _MOST_COUNTED) if has_more else len(listed)
     return [f"#{number}" for number in sorted(one.number for one in listed)], count
 
 
 def _list_kinds(where: tools.Where) -> Sequence[ItemKind]:
-    """Return the kinds that a query can match: only tasks have a status, and documents have no tags."""
-    if not (where.kind or where.tags or where.status or where.query):
+    """Return the kinds that a query can match: only tasks have a status or a due day, and documents have no tags."""
+    if not any(getattr(where, name) for name in _FIELDS):
         raise WrongValue(
-            "where selects nothing.", f"Say which items: kind, tags, status or query, as in {_EXAMPLE}.", "where"
+            "where is empty.",
+            f"Say which items: {', '.join(_FIELDS[:-1])} or {_FIELDS[-1]}, as in {_EXAMPLE}.",
+            "where",
         )
     possible: dict[ItemKind, str] = {"prompt": "", "document": "", "task": ""}
-    if where.status:
-        possible |= dict.fromkeys(("prompt", "document"), "status")
+    for name in _OF_TASKS:
+        if getattr(where, name):
+            possible |= dict.fromkeys(("prompt", "document"), name.replace("_", " "))
     if where.tags:
         possible["document"] = possible["document"] or "tags"
     kinds: list[ItemKind] = [where.kind] if where.kind else [kind for kind, lacks in possible.items() if not lacks]
@@ -189,12 +238,12 @@ def _list_kinds(where: tools.Where) -> Sequence[ItemKind]:
 
 def _check_found(context: Context, reference: str, item: Item | None = None) -> Item:
     """Return `item`, or else the item that a reference names, if the caller may change it."""
-    context, reference = answers.follow(context, reference)
-    in_library = find_in_libraries(context, reference)
+    context, short = answers.follow(context, reference)
+    in_library = find_in_libraries(context, short)
     if in_library is not None:
         raise WrongArgument("prompt", "readOnly", value=in_library.name)
     try:
-        item = item or lookup.find(context.tx, context.scope, reference)
+        item = item or lookup.find(context.tx, context.scope, short)
     except NotFound as missing:
         if missing.kind == "project":
             raise
@@ -208,8 +257,8 @@ def _check_found(context: Context, reference: str, item: Item | None = None) -> 
 
 def _check_claims(context: Context, named: _Named) -> None:
     """Check that no other agent holds one of the tasks that a call names."""
-    numbers = [item.number for item in named.items if item.kind == "task"]
-    tasks.check_claims(context.tx, context.scope, numbers, answers.find_protector(context))
+    found = tasks.list_some(context.tx, context.scope, [item.number for item in named.items if item.kind == "task"])
+    tasks.check_claims(found, answers.find_protector(context))
 
 
 def _confirm(context: Context, what: str, items: Sequence[Item], where: str = "") -> None:
@@ -218,6 +267,17 @@ def _confirm(context: Context, what: str, items: Sequence[Item], where: str = ""
         return
     named = ", ".join(format_item(item)[:_NAMED] for item in items[:_MOST_UNASKED])
     context.confirm(f"{what} {len(items)} items{where}? {named}, and {len(items) - _MOST_UNASKED} more.")
+
+
+def _count_kinds(items: Sequence[Item]) -> str:
+    """Count items by kind, as in `2 tasks and 1 prompt`."""
+    counts = Counter(item.kind for item in items)
+    return " and ".join(", ".join(format_count(count, kind) for kind, count in counts.items()).rsplit(", ", 1))
+
+
+def _shorten(lines: list[str]) -> list[str]:
+    """Return lines about items for a text; of very many, the first ones and the number of the others."""
+    return lines if len(lines) <= _MOST_LINES else [*lines[:_FIRST_LINES], f"and {len(lines) - _FIRST_LINES} more"]
 
 
 # -- delete -----------------------------------------------------------------------------------------------------
@@ -258,8 +318,9 @@ def _delete(context: Context, args: tools.Delete, named: _Named) -> Reply:
             documents.delete(context.tx, there.scope, item.name)
     unblocked = [task for task in tasks.list_some(context.tx, context.scope, waiting) if task.is_ready]
     ready, ready_lines = task_answers.show_ready(unblocked, context.scope.project)
-    lines = [f"Deleted {_name_deleted(item, key)}" for item, key in zip(items, keys, strict=True)]
-    lines += said
+    names = [_name_deleted(item, key) for item, key in zip(items, keys, strict=True)]
+    lines = [f"{_count_kinds(items)} deleted:", *_shorten(names)] if names[1:] else [f"Deleted {names[0]}"]
+    lines += _shorten(said)
     deleted = [
         {"kind": item.kind, "item": key, **({"title": item.title} if item.kind == "task" else {})}
         for item, key in zip(items, keys, strict=True)
@@ -340,7 +401,8 @@ def edit_text(context: Context, args: tools.EditText) -> Body:
     args = replace(args, item=reference)
     with context.read() as opened:
         item, edited = _edit(opened, args)
-    checked = check_templates(context, [(item.name, edited.text)] if item.kind == "prompt" else [])
+    contents = [(item.name, edited.text), ("", str(item.content))] if item.kind == "prompt" else []
+    checked = check_templates(context, contents)
     with context.write() as opened:
         return _edit_and_save(opened, args, checked)
 
@@ -364,6 +426,7 @@ def _edit_and_save(context: Context, args: tools.EditText, checked: Checked) -> 
     key = item.key
     try:
         version, notes = _save(context, item, edited.text, checked)
+        notes += describe_missing(context, [(_find_home(context, item), edited.text, str(item.content))])
     except VersionConflict as clash:  # another call changed it after the read, which only PostgreSQL allows
         raise StoreConflict(f"{key} was changed while it was edited") from clash
     except WrongArgument as wrong:  # the field of the error is not an argument of this tool
@@ -376,6 +439,12 @@ def _edit_and_save(context: Context, args: tools.EditText, checked: Checked) -> 
         members["more"] = edited.more
         lines.append(f"and {format_count(edited.more, 'more line')}")
     return answers.reply(context, "\n".join(lines), notes=notes, item=key, version=version, **members)
+
+
+def _find_home(context: Context, item: Item) -> str:
+    """Return the project in which the names of an item's links are looked up."""
+    number = item.project if item.kind == "task" else None
+    return projects.names_of(context.tx, [number]).get(number, "") if number else ""
 
 
 def _save(context: Context, item: Item, text: str, checked: Checked) -> tuple[int, list[str]]:
@@ -497,7 +566,7 @@ def _change(context: Context, item: Item, args: tools.UpdateItems, changed: _Cha
         for note in notes:
             changed.note(f": {note}", item.name)
         if not args.copy:
-            changed.note(f" moved from {scope.project} to {args.to}.", item.key)
+            changed.note(task_answers.describe_move(scope.project, args.to), item.key)
     changed.items.append(found)
 
 
@@ -532,8 +601,8 @@ def _change_task(context: Context, item: Item, args: tools.UpdateItems, changed:
         return
     _note_tags(args, before, after, item.key, changed)
     if after.project != before.project:
-        changed.note(f" moved from {before.project or 'no project'} to {after.project or 'no project'}.", item.key)
-    if after.status == "review" and args.status != "review":
+        changed.note(task_answers.describe_move(before.project, after.project), item.key)
+    if after.status == "review" and (args.status == "completed" or before.is_completed):
         changed.note(" waits for review by a person.", item.key)
     if after.is_completed and not before.is_completed:
         changed.closed.append(before.number)
@@ -549,9 +618,9 @@ def _reply_changes(context: Context, args: tools.UpdateItems, named: _Named, cha
     items = [after[one] if isinstance(one, int) else one for one in changed.items]
     homes = ["" if isinstance(one, Task) else named.homes.get(one.project, here) for one in items]
     shown = [_show(one, here, args.to or home) for one, home in zip(items, homes, strict=True)]
-    done = "Unchanged" if [one.version for one in items] == versions else "Updated"
+    done = "unchanged" if [one.version for one in items] == versions else "updated"
     if args.to:
-        done = f"{'Copied' if args.copy else 'Moved'} to project '{args.to}'"
+        done = f"{'copied' if args.copy else 'moved'} to project '{args.to}'"
     if args.status == "completed":
         for task in (after[number] for number in changed.closed):
             if blockers := task_answers.list_blockers(task):
@@ -562,7 +631,7 @@ def _reply_changes(context: Context, args: tools.UpdateItems, named: _Named, cha
     ready, lines = task_answers.show_ready(task_answers.find_unblocked(context, changed.closed), here)
     marks = ["" if args.to or home in ("", here) else f" @{home}" for home in homes]
     rows = [f"{line}{mark}" for (_, line), mark in zip(shown, marks, strict=True)]
-    text = "\n".join([f"{done}:", *rows, *lines])
+    text = "\n".join([f"{_count_kinds(named.items)} {done}:", *_shorten(rows), *lines])
     return answers.reply(context, text, notes=notes, items=[row for row, _ in shown], **ready)
 
 

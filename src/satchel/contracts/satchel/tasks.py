@@ -9,7 +9,7 @@ from msgspec import UNSET, UnsetType
 
 from satchel.contracts.content import format_minute
 from satchel.contracts.contract import Body, Context, Reply
-from satchel.contracts.satchel import answers, task_answers, tools
+from satchel.contracts.satchel import answers, task_answers, texts, tools
 from satchel.contracts.satchel.answers import answer_once, decode_cursor, read_tags
 from satchel.contracts.satchel.errors import name_target
 from satchel.contracts.satchel.history import read_since
@@ -145,7 +145,9 @@ def add_task(context: Context, args: tools.AddTask) -> Body:
         blocked_by=_find_numbers(context, args.blocked_by or (), UNSET),
         parent=_find_parent(context, args.parent, UNSET) or None,
     )
-    return _reply("Added", context, tasks.add(context.tx, context.scope, draft))
+    task = tasks.add(context.tx, context.scope, draft)
+    notes = texts.describe_missing(context, [(task.project or "", task.description or "", "")])
+    return _reply("Added", context, task, notes=notes)
 
 
 @task_answers.tells_taken
@@ -156,6 +158,7 @@ def add_tasks(context: Context, args: tools.AddTasks) -> Body:
 
 def _add_lines(context: Context, args: tools.AddTasks) -> Reply:
     here, lines = args.project or context.scope.project, task_lines.read(args.lines)
+    task_lines.check_marks(lines)
     for line in lines:
         try:
             answers.check_title("task", line.title)
@@ -166,6 +169,7 @@ def _add_lines(context: Context, args: tools.AddTasks) -> Reply:
     text = "\n".join(["Added:", *(task_answers.format_task(task, here) for task in added)])
     doubts = [(task, found) for task in added if (found := task_lines.find_doubts(task.title))]
     notes = [f"#{task.number}: '{words}' stays in the title; {'; '.join(advice)}." for task, (words, advice) in doubts]
+    notes += texts.describe_missing(context, [(task.project or "", task.description or "", "") for task in added])
     rows = [task_answers.make_row(task, here) for task in added]
     return answers.reply(context, text, notes=notes, project=here, tasks=rows)
 
@@ -192,10 +196,12 @@ def update_task(context: Context, args: tools.UpdateTask) -> Body:
     _add_note(context, after, args.note)
     is_changed = after.version != before.version or args.note is not UNSET
     notes = task_answers.describe_holder(context, before) if is_changed and not fence else []
-    notes += task_answers.describe_move(before, after)
-    asks_again = args.status == "completed" and after.status == "review"
-    if asks_again or (after.status in _SETTLED and after.status != before.status):
+    if after.project != before.project:
+        notes.append(f"#{after.number}{task_answers.describe_move(before.project, after.project)}")
+    if after.status in _SETTLED and (args.status is not UNSET or after.status != before.status):
         notes += task_answers.describe_closing(context, after)
+    written = [(after.description or "", before.description or ""), (args.note or "", "")]
+    notes += texts.describe_missing(context, [(after.project or "", *one) for one in written])
     return _reply("Updated" if is_changed else "Unchanged", context, after, before, notes)
 
 
@@ -236,10 +242,7 @@ def _find_parent(context: Context, reference: str | UnsetType, project: str | Un
     """Return the number of the parent that a call names; None for an empty text, which detaches a subtask."""
     if reference is UNSET:
         return UNSET
-    if not reference:
-        return None
-    with _name_project(context, project):
-        return tasks.find_number(context.tx, context.scope, reference, project or None)
+    return _find_numbers(context, [reference], project)[0] if reference else None
 
 
 def _add_note(context: Context, task: Task, note: str | UnsetType) -> None:

@@ -43,7 +43,7 @@ Lines = Annotated[
     str, Meta(description="Like 10-40", extra=hidden(takes_numbers=True, is_trimmed=True, max_length=100))
 ]
 Heading = Annotated[str, Meta(extra=hidden(is_trimmed=True, max_length=1000))]
-DryRun = Annotated[bool, Meta(description="Only list the changes")]
+DryRun = Annotated[bool, Meta(description="Only list changes")]
 # Days after which an item is out of date, and what replaces it.
 Expires = Annotated[str, Meta(description="YYYY-MM-DD", extra=_LINE)]
 ReplacedBy = Annotated[str, Meta(description="Its successor", extra=hidden(is_trimmed=True, max_length=2000))]
@@ -310,7 +310,7 @@ class Search(Struct):
 
 
 class CatchUp(InProject):
-    since: Annotated[str, Meta(description="Time, 2h, 3d", extra=_LINE)] | UnsetType = UNSET
+    since: Annotated[str, Meta(description="Time, 2h or marker", extra=_LINE)] | UnsetType = UNSET
 
 
 class Remember(InProject):
@@ -572,7 +572,7 @@ class UpdateTask(Struct):
     blocked_by: Blockers | UnsetType = UNSET
     parent: Annotated[str, Meta(description="Makes it a subtask", extra=_PARENT)] | UnsetType = UNSET
     note: Text | UnsetType = UNSET
-    to: Annotated[str, Meta(description="Project to move to", extra=_NAME)] | UnsetType = UNSET
+    to: Annotated[str, Meta(description="Target project", extra=_NAME)] | UnsetType = UNSET
     expected_version: Version | UnsetType = UNSET
     fence: Fence | UnsetType = UNSET
     project: Project | UnsetType = UNSET
@@ -588,7 +588,7 @@ class CompleteTask(Struct):
 class ClaimTask(Struct):
     task: Annotated[TaskReference, Meta(description="Default: the next ready")] | UnsetType = UNSET
     minutes: Annotated[int, Meta(extra=hidden(minimum=1, maximum=MAX_CLAIM_MINUTES))] = 30
-    release: Annotated[bool, Meta(description="Release it")] = False
+    release: bool = False
     take_over: Annotated[bool, Meta(description="From another agent")] = False
     project: Project | UnsetType = UNSET
 
@@ -606,14 +606,17 @@ class Where(Struct):
 
     kind: Literal["prompt", "document", "task"] | UnsetType = UNSET
     tags: Tags | UnsetType = UNSET
+    match: Match = "all"  # a bulk change should rather reach too few items than too many
     status: TaskFilter | UnsetType = UNSET
+    priority: KnownPriority | UnsetType = UNSET
+    due: Annotated[str, Meta(extra=_LINE)] | UnsetType = UNSET
     query: Annotated[str, Meta(extra=_QUERY)] | UnsetType = UNSET
 
 
 Matching = Annotated[
     Where,
     Meta(
-        description="Instead of items: kind, tags, status, query",
+        description="Instead of items: kind, tags (all), status, priority, due, query",
         extra_json_schema={"properties": None, "required": None},  # the description names them
     ),
 ]
@@ -632,7 +635,7 @@ class UpdateItems(InProject):
     status: Status | UnsetType = UNSET
     priority: KnownPriority | UnsetType = UNSET
     due: Day | UnsetType = UNSET
-    to: Annotated[str, Meta(description="Project to move to", extra=_NAME)] | UnsetType = UNSET
+    to: Annotated[str, Meta(description="Target project", extra=_NAME)] | UnsetType = UNSET
     copy: Annotated[bool, Meta(description="Copy there instead")] | UnsetType = UNSET
     dry_run: DryRun | UnsetType = UNSET
 
@@ -645,6 +648,7 @@ class History(InProject):
     against: Annotated[int, Meta(description="Diff from it", extra=_NUMBER)] | UnsetType = UNSET
     by: Text | UnsetType = UNSET
     lines: Lines | UnsetType = UNSET
+    heading: Heading | UnsetType = UNSET
     cursor: Cursor | UnsetType = UNSET
 
 
@@ -933,7 +937,7 @@ TOOLS = (
     _item(
         "update_items",
         UpdateItems,
-        "Change many items, all or none: tags (+x, -x), status, priority, due, or move and copy them",
+        "Change, move or copy items, all or none; tags: all, or +x, -x",
         answer_of("items", items=list_of(ITEM), ready=TASKS, dry_run=BOOLEAN),
         UPDATES,
         at_least_one=("tags", "status", "priority", "due", "to"),
