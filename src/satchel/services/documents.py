@@ -7,7 +7,8 @@ has no such document, and WrongArgument if a value breaks a rule.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from itertools import chain
+from heapq import merge
+from itertools import chain, islice
 from typing import Any, Literal, TypeVar
 
 from msgspec.structs import asdict, replace
@@ -113,15 +114,17 @@ def list_everywhere(
     """Return what `list_page` returns for several projects, given by number, in one order."""
     folded = rules.fold_query(query)
     size = _BATCH if folded else limit + 1
-    hits: list[Document] = []
-    while len(hits) <= limit:
-        found = [one for project in where for one in rows.list_after(tx, project, after=after, limit=size)]
-        batch = sorted(found, key=lambda one: one.number)[:size]
-        hits += [one for one in batch if folded in rules.fold(f"{one.name}\n{one.uri}\n{one.description or ''}")]
-        if len(batch) < size:
-            break
-        after = batch[-1].number
-    return tuple(hits[:limit]), len(hits) > limit
+
+    def iterate(project: int) -> Iterator[Document]:
+        def read(last: int, limit: int) -> list[Document]:
+            return rows.list_after(tx, project, after=max(last, after), limit=limit)
+
+        return chain.from_iterable(read_batches(read, size))
+
+    found = merge(*map(iterate, where), key=lambda one: one.number)
+    matching = (one for one in found if folded in rules.fold(f"{one.name}\n{one.uri}\n{one.description or ''}"))
+    hits = tuple(islice(matching, limit + 1))
+    return hits[:limit], len(hits) > limit
 
 
 def update(tx: Tx, scope: Scope, name: str, patch: DocumentPatch, expected_version: int | None = None) -> Document:
@@ -143,18 +146,14 @@ def update(tx: Tx, scope: Scope, name: str, patch: DocumentPatch, expected_versi
         after = replace(after, uri=rules.make_own_uri(after.name))
     if after == before and tx.restores is None:  # a restore is always recorded
         return before
-    if after.name != before.name and not is_free(tx, scope, "name", after.name):
-        raise Taken("document", "name", after.name, scope)
-    if after.uri != before.uri and not is_free(tx, scope, "uri", after.uri):
-        raise Taken("document", "uri", after.uri, scope)
     try:
         after = rows.update(tx, before, after)
-    except Violation as violation:  # another call took the name after the check
-        raise Taken("document", "name", after.name, scope) from violation
+    except Violation as violation:
+        field: Literal["name", "uri"] = "uri" if violation.constraint == "documents_uri" else "name"
+        raise Taken("document", field, getattr(after, field), scope) from violation
     recording.update(tx, before, after)
-    _announce(tx, scope, before.uri)
-    if after.uri != before.uri:
-        _announce(tx, scope, after.uri)
+    for uri in {before.uri, after.uri}:
+        _announce(tx, scope, uri)
     return after
 
 
