@@ -184,11 +184,6 @@ def restore(tx: Tx, scope: Scope, number: int) -> Document:
     return document
 
 
-def list_expired(tx: Tx, scope: Scope, since: str, limit: int) -> list[tuple[str, str]]:
-    """Return day and name of the documents of the project that expired since a day, last expired first."""
-    return rows.list_expired(tx, current(tx, scope).number, since, tx.now[:10], limit)
-
-
 def choose_free(tx: Tx, scope: Scope, name: str, uri: str, id: str) -> tuple[str, str]:
     """Return the next free name and URI for a document of the scope's project."""
     name = rules.choose_free(rules.list_free_names(name, id), lambda one: is_free(tx, scope, "name", one))
@@ -206,7 +201,7 @@ def remember(tx: Tx, scope: Scope, text: str) -> tuple[str, bool]:
     A text that the memory has already, in any case and with any white space, is not added; the old line is returned.
 
     Raises:
-        WrongArgument: the memory is full, or another document has its name.
+        WrongArgument: the memory is full, or the document of its name is not text.
     """
     rules.check_text("text", text)
     text = " ".join(text.split())
@@ -218,9 +213,9 @@ def remember(tx: Tx, scope: Scope, text: str) -> tuple[str, bool]:
     if not isinstance(content, str):
         raise WrongArgument("text", "memory", value=MEMORY)
     lines = content.splitlines()
-    for line in lines:
-        if _fold_memory(line) == rules.fold(text):
-            return line.removeprefix("- "), False
+    wanted = rules.fold(text)
+    if known := next((line for line in lines if _fold_memory(line) == wanted), None):
+        return known.removeprefix("- "), False
     added = f"{tx.now[:10]} {_name_author(scope)}: {text}"
     content += "" if not content or content.endswith("\n") else "\n"
     content += f"- {added}\n"
@@ -253,7 +248,7 @@ def _fold_memory(line: str) -> str:
 
 
 def _name_author(scope: Scope) -> str:
-    """Return the name of the program that makes a call, or `a person`, without a colon, which ends it in a line."""
+    """Return the name of the calling program, without the colon that ends it in a line, or `a person`."""
     name = " ".join(scope.author.client.replace(":", " ").split())[:_LONGEST_NAME]
     return "a person" if scope.is_person else name if name and rules.is_storable(name) else "unknown"
 
