@@ -156,7 +156,7 @@ class TaskHeld(Refused):
 
 
 class TaskClosed(Refused):
-    """A task is completed or cancelled, and cannot be claimed."""
+    """A task is completed, cancelled or in review, and cannot be claimed."""
 
     def __init__(self, number: int, status: str) -> None:
         super().__init__(f"task {number} is {status}")

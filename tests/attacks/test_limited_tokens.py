@@ -11,6 +11,7 @@ import pytest
 
 from satchel.errors import Refused
 from satchel.model import ChangeQuery, Scope, TaskDraft, TaskPatch
+from satchel.protocol.cursors import encode_cursor
 from satchel.services import history, projects, restoring, tasks
 from tests.attacks.worlds import ENGINES, World, find_addresses
 from tests.support.in_process_http import HttpInProcess
@@ -105,6 +106,18 @@ def test_a_moved_task_is_reported_without_its_later_title(world: World, is_delet
         with pytest.raises(Refused) as refused:
             world.write(LIMITED, lambda tx, act=act: act(tx, LIMITED))  # type: ignore[misc]
         assert CANARY not in str(refused.value)
+
+
+def test_a_marker_tells_no_times_of_foreign_changes(world: World, server: HttpInProcess) -> None:
+    add_task(world, "Seen", "pub")
+    with world.open_as_owner() as owner, owner.write() as tx:
+        tx.run("update revisions set at = '2020-01-01T00:00:00.000000Z'")
+        bob = Scope(user="22222222-2222-4222-8222-222222222222", project="priv")
+        tasks.add(tx, bob, TaskDraft(title=CANARY, project="priv"))
+        last = tx.value("select max(number) from revisions")
+    server.token = world.make_token(ANN, ["pub"])
+    for number in (last, last + 1):
+        assert ok(server, "catch_up", since=encode_cursor("s", number))["since"] == "2020-01-01T00:00Z"
 
 
 def test_undo_reverses_changes_in_its_projects_and_leaves_the_rest(world: World) -> None:

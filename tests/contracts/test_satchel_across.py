@@ -32,15 +32,15 @@ def test_a_link_with_its_project_is_followed_from_everywhere(client: Client) -> 
             "version": 1,
             "created": MINUTE,
             "updated": MINUTE,
-            "links": ["satchel://resource/beds.md"],
-            "linked_from": ["satchel://prompt/default/letter Letter"],
+            "links": [BEDS],
+            "linked_from": ["satchel://prompt/letter Letter"],
             "content": "Calm, as in satchel://resource/beds.md",
         },
     }
     read = ok(client, "read_resource", resource=BEDS)
     assert (read["project"], read["resource"]["linked_from"]) == (
         "garden",
-        ["#1 Dig @default", "satchel://prompt/default/letter Letter", "satchel://prompt/tone Tone"],
+        ["#1 Dig", "satchel://prompt/letter Letter", f"{TONE} Tone"],
     )
     for uri, content in ((TONE, "Calm, as in satchel://resource/beds.md"), (BEDS, "# Beds\nthree")):
         [shown] = client.request("resources/read", {"uri": uri})["result"]["contents"]
@@ -61,7 +61,7 @@ def test_a_link_with_its_project_is_changed_from_everywhere(client: Client) -> N
     assert ok(client, "restore", item=TONE, version=1)["restored"]["version"] == 4
 
     assert text(client, "update_items", items=[TONE, "letter"], tags=["+all"]) == (
-        "Updated:\n- tone [all] version 5 @garden\n- letter [all] version 4"
+        "2 prompts updated:\n- tone [all] version 5 @garden\n- letter [all] version 4"
     )
     assert ok(client, "delete", items=[TONE, BEDS, "letter"]) == {
         "project": "default",
@@ -101,7 +101,11 @@ def test_what_only_another_project_has_is_named_with_its_project(client: Client)
         "message": "Resource 'satchel://resource/beds.md' not found in project 'default', but elsewhere: " + BEDS,
         "data": {"uri": "satchel://resource/beds.md", "near": [BEDS]},
     }
-    assert client.request("prompts/get", {"name": "tone"})["error"]["data"] == {"name": "tone", "near": [TONE]}
+    assert client.request("prompts/get", {"name": "tone"})["error"] == {
+        "code": -32602,
+        "message": f"Prompt 'tone' does not exist in project 'default', but project 'garden' has one. Use {TONE}.",
+        "data": {"name": "tone", "near": [TONE]},
+    }
     assert refusal(client, "get_prompt", prompt="nothing")["hint"] == HINT
 
 

@@ -143,6 +143,16 @@ def test_it_stays_small_in_a_large_store(own: Client) -> None:
     assert count(answer) <= 1000 and count(text(own, "catch_up")) <= 1000
 
 
+def test_the_other_claimed_tasks_can_be_listed(own: Client) -> None:
+    ok(own, "add_tasks", lines=["One"] * 11)
+    for number in range(1, 12):
+        ok(own, "claim_task", task=number)
+    answer = ok(own, "catch_up")
+    assert (len(answer["in_progress"]), answer["more_in_progress"]) == (10, True)
+    assert "\nand more: list_tasks with status in_progress\n" in text(own, "catch_up")
+    assert len(ok(own, "list_tasks", status="in_progress")["tasks"]) == 11
+
+
 def test_each_author_is_reported_with_what_they_did(
     own: Client, serve: Callable[..., Client], store: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

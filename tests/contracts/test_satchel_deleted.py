@@ -51,8 +51,26 @@ def test_an_error_says_that_an_item_was_moved(own: Client) -> None:
     assert refusal(own, "get_prompt", prompt="code-review") == {
         "code": "not_found",
         "message": Like(rf"Prompt 'code-review' was moved to project 'web' {MINUTE} by satchel-tests 1\."),
-        "hint": 'Pass project: "web".',
+        "hint": 'Pass project: "web", or use satchel://prompt/web/code-review.',
+        "near": ["satchel://prompt/web/code-review"],
     }
+
+
+def test_an_error_says_that_a_document_was_renamed(own: Client) -> None:
+    ok(own, "add_resource", name="agreement.md", content="One")
+    ok(own, "update_resource", resource="agreement.md", name="supplier.md")
+    ok(own, "edit_text", item="supplier.md", append="Two")
+    for tool, arguments in (
+        ("read_resource", {"resource": "agreement.md"}),
+        ("edit_text", {"item": "satchel://resource/agreement.md", "append": "y"}),
+        ("history", {"item": "agreement.md"}),
+    ):
+        assert refusal(own, tool, arguments) == {
+            "code": "not_found",
+            "message": Like(rf"Document 'agreement.md' was renamed to supplier.md {MINUTE} by satchel-tests 1\."),
+            "hint": "Use supplier.md.",
+            "near": ["supplier.md"],
+        }
 
 
 @pytest.mark.parametrize(

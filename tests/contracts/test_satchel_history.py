@@ -360,7 +360,9 @@ def test_an_old_version_of_a_long_text_comes_in_parts(own: Client) -> None:
     assert (old["lines"], old["of"], old["outline"][:2]) == (Like(r"1-\d+"), 600, ["1 ## Part 0", "3 ## Part 1"])
     assert long.startswith(old["text"]) and len(old["text"]) < 20_000
     size = f"It has {len(long)} characters in 600 lines."
-    assert old["notes"] == [f'{size} Its outline leaves out 240 headings. Read on with lines (like "40-90").']
+    assert old["notes"] == [
+        f'{size} Its outline leaves out 240 headings, the first in line 121. Read on with lines (like "40-90").'
+    ]
     said = text(own, "history", item="long.md", version=1)
     assert "[document long.md, version 1]\nname: long.md\ndescription: Old\n" in said
     part = ok(own, "history", item="long.md", version=1, lines="599-600")

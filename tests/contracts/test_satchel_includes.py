@@ -76,6 +76,8 @@ def test_a_text_whose_only_tag_is_an_include_is_a_template(client: Client) -> No
     assert fill(client, "p") == "Bye. Be brief."
     ok(client, "update_prompt", prompt="p", arguments=[])
     assert fill(client, "p") == 'Bye. {% include "tone.md" %}'
+    assert ok(client, "history", item="p")["versions"][0]["fields"] == ["arguments"]
+    assert ok(client, "history", item="p", against=3)["diff"].split("\n")[2:] == ["-template: without arguments"]
     ok(client, "restore", item="p", version=3)
     assert fill(client, "p") == "Bye. Be brief."
     moved = notes(client, "update_items", items=["p"], to="garden")

@@ -50,7 +50,7 @@ def test_deleting_items_of_every_kind_reports_the_references_to_them(own: Client
     for item in ("review", "#2", "#3"):
         ok(own, "restore", item=item)
     assert text(own, "delete", items=[2, "satchel://resource/guide.md"]) == (
-        "Deleted #2 Fix login\nDeleted document guide.md\n"
+        "1 task and 1 document deleted:\n#2 Fix login\ndocument guide.md\n"
         "#2 was referred to by #3, satchel://prompt/review.\nguide.md was referred to by satchel://prompt/review."
     )
 
@@ -145,7 +145,7 @@ def test_where_selects_what_the_lists_would_show(own: Client) -> None:
 
 def test_a_query_without_matches_changes_nothing_and_says_so(own: Client) -> None:
     for tool, member, more in (("delete", "deleted", {}), ("update_items", "items", {"tags": ["+a"]})):
-        given = {"where": {"tags": ["nothing"]}, **more}
+        given = {"where": {"tags": ["docs"], "query": "nothing"}, **more}
         assert ok(own, tool, given) == {"project": "default", member: []}
         assert text(own, tool, **given) == "No prompts or tasks in project 'default' match."
     assert ok(own, "delete", where={"query": "x"}, project="personal") == {
@@ -157,15 +157,15 @@ def test_a_query_without_matches_changes_nothing_and_says_so(own: Client) -> Non
 
 def test_a_query_must_fit_the_kinds_and_select_something(own: Client) -> None:
     example = 'as in where: {"tags": ["old"], "status": "pending"}.'
-    say_which = f"Say which items: kind, tags, status or query, {example}"
+    say_which = f"Say which items: kind, tags, status, priority, due or query, {example}"
     cases: list[tuple[dict[str, Any], dict[str, Any]]] = [
         ({}, wrong("items is missing.", "items", f"Name the items, or describe them, {example}")),
         (
             {"items": ["#1"], "where": {"kind": "task"}},
             wrong("Give items or where, not both.", "where", "Leave one of them out."),
         ),
-        ({"where": {}}, wrong("where selects nothing.", "where", say_which)),
-        ({"where": {"tags": [], "query": ""}}, wrong("where selects nothing.", "where", say_which)),
+        ({"where": {}}, wrong("where is empty.", "where", say_which)),
+        ({"where": {"tags": [], "query": "", "match": "any"}}, wrong("where is empty.", "where", say_which)),
         (
             {"where": {"kind": "prompt", "status": "pending"}},
             wrong("A prompt has no status.", "where", "Leave out where.kind or where.status."),
@@ -173,6 +173,18 @@ def test_a_query_must_fit_the_kinds_and_select_something(own: Client) -> None:
         (
             {"where": {"kind": "document", "tags": ["a"]}},
             wrong("A document has no tags.", "where", "Leave out where.kind or where.tags."),
+        ),
+        (
+            {"where": {"kind": "prompt", "due": "today"}},
+            wrong("A prompt has no due.", "where", "Leave out where.kind or where.due."),
+        ),
+        (
+            {"where": {"due": "soon"}},
+            wrong(
+                "where.due: due must be overdue, today, week, or a day like <2026-12-01.",
+                "where",
+                "A week is today and the 6 days after it; <2026-12-01 is every day before that one.",
+            ),
         ),
         (
             {"where": {"kind": "note"}},
@@ -189,13 +201,64 @@ def test_a_query_must_fit_the_kinds_and_select_something(own: Client) -> None:
     assert refusal(own, "delete", where={"tag": "a"})["near"] == ["tags"]
 
 
+def test_tags_of_a_query_must_all_fit_and_all_be_in_use(own: Client) -> None:
+    ok(own, "add_tasks", lines=["Migrate +db +docs", "Index +db", "Far +wave1 @other"])
+    given: dict[str, Any] = {"priority": "low", "dry_run": True}
+
+    def find(**where: Any) -> list[int]:
+        return [one["number"] for one in ok(own, "update_items", where={"kind": "task", **where}, **given)["items"]]
+
+    assert find(tags=["db", "docs"]) == [5] and find(tags=["db", "docs"], match="any") == [1, 5, 6]
+    assert refusal(own, "delete", where={"tags": ["db", "wave1", "doc"], "match": "any"}) == {
+        "code": "invalid_argument",
+        "message": "No prompt or task of project 'default' has the tag 'wave1' or 'doc'.",
+        "hint": "Did you mean docs?",
+        "argument": "where",
+        "near": ["docs"],
+    }
+    error = refusal(own, "update_items", where={"kind": "task", "tags": ["x"]}, **given)
+    assert error["message"] == "No task of project 'default' has the tag 'x'."
+    assert error["hint"] == "Tags in use: db, docs."
+
+
+def test_a_query_selects_tasks_by_priority_and_due_day(own: Client) -> None:
+    ok(own, "add_tasks", lines=["Pay !high due:2020-01-31", "Call !high", "[x] Done due:2020-01-01"])
+
+    def find(**where: Any) -> list[str]:
+        return [one["item"] for one in ok(own, "delete", where=where, dry_run=True)["deleted"]]
+
+    assert find(priority="high") == ["#5", "#6"] and find(due="overdue") == ["#5"]
+    assert find(due="<2020-02-01", status="all") == ["#5", "#7"] and find(due="today") == []
+
+
+def test_a_long_text_lists_the_first_items_and_counts_them_all(own: Client) -> None:
+    ok(own, "add_tasks", lines=[f"Chore {number} +chore" for number in range(51)])
+    chores = {"where": {"tags": ["chore"]}}
+    for tool, more, first in (
+        ("update_items", {"priority": "low"}, ["51 tasks updated:", "#5 Chore 0 !low +chore, version 2"]),
+        ("delete", {}, ["51 tasks deleted:", "#5 Chore 0"]),
+    ):
+        dry, *lines = text(own, tool, **chores, **more, dry_run=True).split("\n")
+        assert dry == "Dry run, nothing was changed. The call would answer:"
+        assert lines[:2] == first and lines[-1] == "and 31 more" and len(lines) == 22
+        answer = ok(own, tool, **chores, **more)
+        assert len(answer["items" if tool == "update_items" else "deleted"]) == 51
+
+
+def test_only_a_call_that_sends_a_task_to_review_says_so(own: Client, database: Database) -> None:
+    with database.write() as tx:
+        projects.set_review(tx, "default", "people")
+    assert ok(own, "update_items", items=["#2"], status="completed")["notes"] == ["#2 waits for review by a person."]
+    assert "notes" not in ok(own, "update_items", items=["#2"], tags=["+a"])
+
+
 def test_more_than_two_hundred_matches_are_refused_with_their_number(own: Client) -> None:
     for start in (0, 150):
         ok(own, "add_tasks", lines=[f"Chore {number} +chore" for number in range(start, start + 150)])
     assert refusal(own, "update_items", where={"tags": ["chore"]}, priority="low", dry_run=True) == {
         "code": "invalid_argument",
         "message": "300 items match, and one call changes at most 200.",
-        "hint": "Narrow the query with tags, status, kind or query, and change the items in several calls.",
+        "hint": "Narrow the query with kind, tags, status, priority, due or query, and make several calls.",
         "argument": "where",
         "count": 300,
     }
@@ -269,7 +332,7 @@ def test_completing_tasks_together_lists_those_that_became_ready(own: Client) ->
     assert [row["version"] for row in again["items"]] == [2, 2]
     assert again["notes"] == ["#1 was completed already.", "#4 was still blocked by #3."]
     assert text(own, "update_items", items=["#1"], status="pending", tags=["-done"]) == (
-        "Updated:\n#1 Write docs +docs, version 3"
+        "1 task updated:\n#1 Write docs +docs, version 3"
     )
     assert ok(own, "update_items", items=["#1"], status="cancelled")["items"][0]["status"] == "cancelled"
 
@@ -309,7 +372,7 @@ def test_items_move_to_another_project(own: Client) -> None:
     }
     assert numbers(own, project="other") == [2]
     assert ok(own, "get_prompt", prompt="review", project="other")["prompt"]["linked_from"] == [
-        "satchel://resource/guide.md"
+        "satchel://resource/other/guide.md"
     ]
     assert refusal(own, "get_prompt", prompt="review")["code"] == "not_found"
     assert ok(own, "restore", item="review")["restored"]["version"] == 3
@@ -325,7 +388,7 @@ def test_the_originals_are_where_they_were_and_nothing_moves_twice(own: Client) 
         "The originals of prompts and documents are in the trash of project 'other' and 'default'.",
     ]
     assert text(own, "update_items", items=["#1"], to="third") == (
-        "Unchanged:\n#1 Write docs +docs @third, version 2\n#1 was in project third already."
+        "1 task unchanged:\n#1 Write docs +docs @third, version 2\n#1 was in project third already."
     )
 
 
@@ -460,6 +523,8 @@ def test_an_update_that_changes_nothing_says_so_and_makes_no_version(own: Client
     assert text(own, "update_resource", resource="tea.md", content="Leaves").endswith(document)
     assert text(own, "update_resource", resource="tea.md", content="Leaves").startswith("Unchanged in project")
     assert text(own, "update_items", items=["tea", "#1"], tags=["+docs"]) == (
-        f"Unchanged:\n{prompt}\n#1 Write docs +docs, version 1"
+        f"1 prompt and 1 task unchanged:\n{prompt}\n#1 Write docs +docs, version 1"
     )
-    assert text(own, "update_items", items=["tea", "#1"], tags=["+docs", "+b"]).startswith("Updated:\n")
+    assert text(own, "update_items", items=["tea", "#1"], tags=["+docs", "+b"]).startswith(
+        "1 prompt and 1 task updated:\n"
+    )

@@ -196,7 +196,7 @@ mostly
 
 ## Documents of project garden
 
-- beds: doc:beds
+- beds: satchel://resource/garden/beds
 """
 
 
@@ -338,7 +338,7 @@ def test_templates_are_read(filled: str, ask: Callable[..., Any]) -> None:
     )
     assert read("satchel://project/garden") == (
         "application/json",
-        '{"name":"garden","counts":{"prompts":0,"documents":1},"documents":[{"name":"beds","uri":"doc:beds"}],'
+        '{"name":"garden","counts":{"prompts":0,"documents":1},"documents":[{"name":"beds","uri":"satchel://resource/garden/beds"}],'
         '"open_tasks":["#1 Dig !high due:2026-12-01 +soil @garden","#2 Plant @garden after:#1"],'
         '"has_more_tasks":false}',
     )
@@ -377,7 +377,8 @@ def test_arguments_are_completed(filled: str, ask: Callable[..., Any]) -> None:
     assert complete(ask, "greeting", "project") == ["default", "garden"]
     assert complete(ask, "greeting", "project", "gar") == ["garden"]
     assert complete(ask, "tagger", "tag", "re") == ["read", "red"]
-    assert complete(ask, "start-task", "task") == ["2", "1"]
+    assert complete(ask, "start-task", "task") == ["2", "1", "Dig", "Plant"]
+    assert complete(ask, "start-task", "task", "pla") == ["Plant"]
     assert complete(ask, "start-task", "task", "#1") == ["1"]
     assert complete(ask, "satchel://prompt/{name}", "name", "l") == ["literal-x", "desk:letter", "desk:plain"]
     assert complete(ask, "satchel://task/{number}", "number") == ["2", "1"]

@@ -108,9 +108,10 @@ def test_the_methods_of_mcp_have_them_too(client: Client) -> None:
     entries = client.request("resources/list")["result"]["resources"]
     assert [(one["uri"], one.get("description")) for one in entries] == [
         ("satchel://resource/guide", None),
+        ("satchel://resource/personal/guide", "personal"),
         ("satchel://resource/voice", "personal"),
     ]
-    for uri, content in (("voice", "my voice is calm"), ("guide", "guide of web")):
+    for uri, content in (("voice", "my voice is calm"), ("guide", "guide of web"), ("personal/guide", "my guide")):
         read = client.request("resources/read", {"uri": f"satchel://resource/{uri}"})["result"]
         assert read["contents"][0]["text"] == content
     ref = {"type": "ref/resource", "uri": "satchel://prompt/{name}"}
@@ -187,7 +188,7 @@ def test_the_lists_of_mcp_have_pages_across_both(
     monkeypatch.setattr(methods, "PAGE", 1)
     for method, key, names in (
         ("prompts/list", "prompts", ["start-task", "review", "standup", "notes"]),
-        ("resources/list", "resources", ["guide", "voice"]),
+        ("resources/list", "resources", ["guide", "guide", "voice"]),
     ):
         result = client.request(method)["result"]
         found = [one["name"] for one in result[key]]

@@ -113,6 +113,23 @@ def test_what_an_agent_completes_in_a_reviewed_project_waits_for_a_person(agent:
     assert versions[1]["action"] == "review"
 
 
+def test_an_agent_does_not_get_around_a_review(agent: Client) -> None:
+    ok(agent, "add_tasks", project="web", lines=["Ship", "Pack", "Send"])
+    ok(agent, "update_task", task=1, to="default")
+    ok(agent, "complete_task", task=1)
+    assert ok(agent, "update_task", task=1, to="web") == {
+        "project": "web",
+        "task": {"number": 1, "title": "Ship", "status": "review", "version": 4},
+        "notes": ["#1 moved from default to web.", "#1 waits for review by a person."],
+    }
+    ok(agent, "update_items", items=["#2", "#3"], to="default")
+    ok(agent, "complete_task", task=2)
+    moved = ok(agent, "update_items", items=["#2", "#3"], to="web", status="completed")
+    assert [one["status"] for one in moved["items"]] == ["review", "review"]
+    assert ok(agent, "restore", item="satchel://project/web", version=1)["restored"]["changed"] is False
+    assert {"name": "web", "review": "people"}.items() <= ok(agent, "list_projects")["projects"][-1].items()
+
+
 def test_the_contracts_todo_and_tasks_see_a_task_in_review_as_pending_and_complete_it(
     agent: Client, store: str, serve: Callable[..., Client]
 ) -> None:

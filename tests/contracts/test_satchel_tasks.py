@@ -324,6 +324,8 @@ CHANGES: list[tuple[str, dict[str, Any]]] = [  # of the task #1
     ("update_items", {"items": ["#1"], "tags": ["+x"]}),
     ("update_items", {"items": ["#1"], "status": "cancelled"}),
     ("delete", {"items": ["#1"]}),
+    ("restore", {"item": "#1"}),
+    ("restore", {"items": ["#1"]}),
 ]
 
 
@@ -416,7 +418,7 @@ def test_who_loses_a_task_to_another_is_told_with_the_next_call(own: Client, oth
     said, value = faces(other, "claim_task", task=1, take_over=True)
     assert (value["fence"], value["notes"]) == (2, [Like(rf"It was held by {first['holder']} until \d\d:\d\d\.")])
     holder = value["holder"]
-    told = Like(rf"#1 was taken over from you at {MINUTE}; {holder} until \d\d:\d\d holds it\.")
+    told = Like(rf"#1 was taken over from you at {MINUTE}; {holder} holds it until \d\d:\d\d\.")
     for tool, more in (("get_task", {"task": 1}), ("list_tasks", {}), ("catch_up", {}), ("get_task", {"task": 2})):
         said, value = faces(own, tool, **more)
         assert value["notes"] == [told] and said.endswith(value["notes"][0]), tool

@@ -203,6 +203,16 @@ def test_a_long_text_is_shown_by_its_outline_and_beginning(read: Any) -> None:
     assert read(heading="part 39")[0]["text"] == LONG[LONG.index("## Part 39") :]
 
 
+def test_an_outline_shows_as_many_headings_as_fit(read: Any) -> None:
+    read.add(long := "# Master agreement\n" + f"## 7.2 Scope\n{'word ' * 150}\n" * 80)
+    part, _ = read()
+    assert part["outline"] == ["1 # Master agreement", *(f"{line} ## 7.2 Scope" for line in range(2, 120, 2))]
+    assert part["notes"] == [
+        f"It has {len(long)} characters in 161 lines. Its outline leaves out 21 headings, the first in line 120. "
+        'Read on with lines (like "40-90"), a heading, or whole: true.'
+    ]
+
+
 def test_other_headings_with_the_same_text_are_listed(read: Any) -> None:
     read.add("# A\n## Same\n1\n# B\n## Same\n2\n")
     part, content = read(heading="same")

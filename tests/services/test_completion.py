@@ -56,6 +56,16 @@ def test_open_tasks_complete_to_their_numbers(database: Database) -> None:
         assert completion.open_tasks(tx, ADA, "").values == tuple(wanted)
 
 
+def test_open_tasks_complete_to_their_titles_too(database: Database) -> None:
+    with database.write() as tx:
+        for title in ("Write notes", "Ask about notes", "Write to Bob"):
+            tasks.add(tx, ADA, TaskDraft(title=title))
+        tasks.complete(tx, ADA, 3)
+        assert completion.task_references(tx, ADA, "write").values == ("Write notes",)
+        assert completion.task_references(tx, ADA, "notes").values == ("Write notes", "Ask about notes")
+        assert completion.task_references(tx, ADA, "").values == ("2", "1", "Write notes", "Ask about notes")
+
+
 def test_a_hundred_names_are_returned_with_a_sign_for_more(database: Database) -> None:
     projects.require(database, ADA)
     with database.write() as tx:

@@ -1,5 +1,7 @@
 """Reviews: tasks that agents complete in some projects wait until a person accepts them."""
 
+from time import process_time
+
 import pytest
 
 from satchel.errors import TaskClosed
@@ -76,3 +78,9 @@ def test_who_reviews_a_project_is_in_its_history_and_can_be_undone(database: Dat
 def test_boxes_are_found_at_the_beginning_of_lines_outside_code() -> None:
     text = "- [ ] one\n- [x] two\nsee - [ ] three\n```\n- [ ] four\n```\n  - [ ] five\n- [ ]\n~~~\n- [ ] six"
     assert find_boxes(text) == ["one", "five"]
+
+
+def test_a_box_before_much_white_space_takes_little_time() -> None:
+    start = process_time()
+    assert find_boxes(f"- [ ]{' ' * 30_000}\n- [ ]{' ' * 30_000}x \t") == ["x"]
+    assert process_time() - start < 0.3

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from satchel.errors import EntryRefused, WrongArgument
 from satchel.model import PRIORITIES
-from satchel.services.task_lines import MAX_LEVELS, MAX_TASKS, TaskLine, find_doubts, read, write
+from satchel.services.task_lines import MAX_TASKS, TaskLine, find_doubts, read, write
 
 TRICKY = [
     *("+1", "@home", "!high", "!HIGH", "due:2026-01-01", "due:", "after:#3", "after:", "after:#3,", "#5", "#5,", "7"),
@@ -204,6 +204,3 @@ Rest in:1"""
         "lines[1]",
         "in:#3 and an indented line",
     )
-    with pytest.raises(EntryRefused) as refused:
-        read(["\n".join(f"{'  ' * level}- A" for level in range(MAX_LEVELS + 2))])
-    assert refused.value.place == f"lines[{MAX_LEVELS + 1}]"

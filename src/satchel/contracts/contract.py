@@ -86,6 +86,7 @@ class Context(Struct, frozen=True):
     session: str = ""  # distinguishes clients of the same name; empty if the transport cannot
     revision: Revision = NEWEST  # of the request; the protocol adapts results to it, so few tools need it
     ask: Callable[[str], None] = lambda _: None  # see `confirm`
+    own_project: str = ""  # the caller's current project, if the scope's project is another one
     work: Work = Work()  # the user to whom the call is charged, and its cancellation
 
     @property
@@ -128,7 +129,12 @@ class Context(Struct, frozen=True):
         if project is UNSET or not project:
             return self
         scope = structs.replace(self.scope, project=project, why="the argument project")
-        return structs.replace(self, scope=scope)
+        return structs.replace(self, scope=scope, own_project=self.here)
+
+    @property
+    def here(self) -> str:
+        """The project in which the caller's next call will look for a name, unless that call names another one."""
+        return self.own_project or self.scope.project
 
 
 # The transaction of a tool or a method, which is committed when the answer is encoded. With None, a tool opens its own

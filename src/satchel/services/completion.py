@@ -7,13 +7,15 @@ from msgspec import Struct
 from satchel.model import Scope, TaskQuery
 from satchel.services import rules
 from satchel.services.layers import find_personal
-from satchel.services.projects import current
+from satchel.services.projects import current, list_allowed
 from satchel.storage import completion as rows
+from satchel.storage import revisions
 from satchel.storage import tasks as task_rows
 from satchel.storage.database import Tx
 
 MOST = 100
 _OPEN_TASKS = 10_000  # tasks to search, most urgent first
+_TITLES = 1_000  # the same for their titles
 
 
 class Completion(Struct, frozen=True):
@@ -45,6 +47,13 @@ def open_tasks(tx: Tx, scope: Scope, text: str) -> Completion:
     """Return the numbers of the user's open tasks that the scope may see, newest first."""
     numbers = task_rows.numbers(tx, scope.owner, TaskQuery(filter="pending"), scope.projects, _OPEN_TASKS)
     return match(map(str, sorted(numbers, reverse=True)), text.removeprefix("#"))
+
+
+def task_references(tx: Tx, scope: Scope, text: str) -> Completion:
+    """Return the numbers of the user's open tasks as `open_tasks` does, then the titles of the most urgent ones."""
+    numbers = task_rows.numbers(tx, scope.owner, TaskQuery(filter="pending"), scope.projects, _TITLES)
+    titles = revisions.names_of(tx, "task", numbers, list_allowed(tx, scope))
+    return merge(open_tasks(tx, scope, text), match((titles[number][1] for number in numbers), text))
 
 
 def _complete_layers(tx: Tx, scope: Scope, names: str, text: str) -> Completion:

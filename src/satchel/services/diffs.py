@@ -91,7 +91,9 @@ class _Compared(Struct, frozen=True):
 def _name_changes(item: Item, change: Version, before: _Compared, after: _Compared) -> list[str]:
     """Name the fields that a change of an item changed."""
     is_task = item.kind == "task"
-    fields = [name for name in _FIELDS if getattr(before.state, name) != getattr(after.state, name)]
+    changed = [name for name in _FIELDS if getattr(before.state, name) != getattr(after.state, name)]
+    # A call says with `arguments` whether a text is a template.
+    fields = list(dict.fromkeys("arguments" if name == "is_constant" else name for name in changed))
     if change.action in ("update", "restore") and _find_status(before.state) != _find_status(after.state):
         fields.append("status")
     if is_task and before.project != after.project and change.action != "move":
@@ -139,6 +141,7 @@ def _list_fields(item: Item) -> list[tuple[str, str]]:
         ("replaced_by", state.replaced_by or ""),
         ("tags", ", ".join(state.tags)),
         *(("argument", _write_argument(one)) for one in state.arguments),
+        ("template", "without arguments" if state.is_constant else ""),
         ("priority", state.priority if item.kind == "task" else ""),
         ("due", state.due or ""),
         ("blocked_by", ", ".join(f"#{number}" for number in state.blocked_by)),

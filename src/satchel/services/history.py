@@ -31,6 +31,7 @@ from satchel.model import (
     uri_of,
 )
 from satchel.services import lookup, projects, recording, rules, tasks
+from satchel.storage import documents as document_rows
 from satchel.storage import projects as project_rows
 from satchel.storage import revisions, trash
 from satchel.storage.database import Cutoffs, Database, Tx
@@ -44,6 +45,8 @@ _SHOWN = 20  # versions that an error names
 _MOST_SEARCHED = 600  # changes to read for the names of authors
 _MOST_READ = 5000  # changes to read for bursts, and in other projects
 _MOST_MOVES = 500  # deletions that may be moves
+_MOST_RENAMED = 20  # documents, and versions of each, among whose names an old one is sought
+_LARGEST_RENAMED = 256 * 1024  # bytes of such a document
 _PAUSE = 60  # the longest pause within a burst, in minutes
 
 
@@ -97,13 +100,10 @@ def list_versions(
     """
     item = lookup.find(tx, scope, reference)
     _check(query)
-    found = _list_versions(tx, scope, item, query=query, before=before, limit=limit + 1, with_notes=with_notes)
-    if query.by and not found:
-        any_time = ChangeQuery(by=query.by)
-        if not _list_versions(tx, scope, item, query=any_time, limit=1, with_notes=with_notes):
-            _refuse_author(
-                scope, query.by, _list_versions(tx, scope, item, limit=_MOST_SEARCHED, with_notes=with_notes)
-            )
+    read = partial(_list_versions, tx, scope, item, with_notes=with_notes)
+    found = read(query=query, before=before, limit=limit + 1)
+    if query.by and not found and not read(query=ChangeQuery(by=query.by), limit=1):
+        _refuse_author(scope, query.by, read(limit=_MOST_SEARCHED))
     return item, found[:limit], len(found) > limit
 
 
@@ -189,6 +189,20 @@ def iterate_states(tx: Tx, item: Item, number: int, oldest: int) -> Iterator[tup
         if version < newest.version and kept is not None:
             state = apply_delta(kept, state)
         yield version, project, state
+
+
+def find_renamed(tx: Tx, scope: Scope, name: str) -> tuple[Item, Version] | None:
+    """Return the document of the scope's project that had a name, and the change that renamed it.
+
+    Only the last versions of the documents that changed last are read.
+    """
+    for document in document_rows.list_changed(tx, scope.project, _LARGEST_RENAMED, _MOST_RENAMED):
+        item = recording.of(document)
+        for version, _, state in iterate_states(tx, item, item.number, item.version - _MOST_RENAMED):
+            if recording.decode(item.kind, state)[0].name == name:
+                found = revisions.of_items(tx, item.kind, [item.number], before=(version + 2, 0), limit=1)
+                return (item, found[0]) if found else None
+    return None
 
 
 def list_changes(
@@ -322,9 +336,17 @@ def find_active_days(tx: Tx, scope: Scope, query: ChangeQuery, days: int) -> Tim
     return f"{active[-1]}T00:00:00.000000Z" if active else None
 
 
-def find_time(tx: Tx, query: ChangeQuery) -> Timestamp:
-    """Return the time since when a query asks for changes."""
-    return revisions.time_of(tx, query.after) if query.after else query.since
+def find_time(tx: Tx, scope: Scope, query: ChangeQuery) -> Timestamp:
+    """Return the time since when a query asks for changes.
+
+    For the changes after another one, it is the time of that change, or of the last one before that the scope may see.
+    """
+    if not query.after:
+        return query.since
+    until = ChangeQuery(before=query.after + 1)
+    where, has_loose, owner = projects.list_allowed(tx, scope), scope.projects is None, scope.user or ""
+    found = revisions.feed(tx, until, projects=where, has_loose=has_loose, owner=owner, limit=1)
+    return found[0].at if found else ""
 
 
 def list_elsewhere(tx: Tx, scope: Scope, query: ChangeQuery) -> list[Version]:
@@ -406,24 +428,24 @@ def _find_last_changes(found: Sequence[Version]) -> Iterator[tuple[Version, Acti
     return ((one, action) for one, action in last.values() if action != "complete")
 
 
-def list_completed(tx: Tx, scope: Scope, query: ChangeQuery, limit: int) -> tuple[list[Completion], bool]:
-    """List the project's completed tasks, last completed first, and return whether there are more.
+def list_completed(tx: Tx, scope: Scope, since: Timestamp, limit: int, *, after: int) -> tuple[list[Completion], bool]:
+    """List the project's tasks completed since a time, last completed first, and return whether there are more.
 
-    A caller who may enter all projects also gets the tasks of no project. A task that was imported counts from the time
-    at which it was completed, not imported.
+    Tasks whose completion is not a change after the one numbered `after` are left out. A caller who may enter all
+    projects also gets the tasks of no project. A task that was imported counts from the time at which it was completed,
+    not imported.
     """
     wanted = TaskQuery(
         filter="completed",
         project=scope.project,
         takes_unfiled=scope.projects is None,
-        completed_since=find_time(tx, query),
+        completed_since=since,
     )
     found, has_more = tasks.list_page(tx, scope, wanted, limit=limit)
     numbers = [task.number for task in found]
     where = projects.list_allowed(tx, scope)
-    recent = ChangeQuery(since=wanted.completed_since)
     done: dict[int, Version] = {}
-    for one in revisions.of_items(tx, "task", numbers, where, query=recent) if numbers else []:
+    for one in revisions.of_items(tx, "task", numbers, where, query=ChangeQuery(since=since)) if numbers else []:
         if one.action == "complete":
             done.setdefault(one.item, one)
     notes = tasks.last_notes(tx, scope, numbers)
@@ -434,7 +456,7 @@ def list_completed(tx: Tx, scope: Scope, query: ChangeQuery, limit: int) -> tupl
             note=notes.get(task.number),
         )
         for task in found
-        if task.number not in done or done[task.number].number > query.after
+        if task.number not in done or done[task.number].number > after
     ]
     return listed, has_more
 

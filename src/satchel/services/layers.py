@@ -241,6 +241,11 @@ def list_documents(
     return _list(tx, scope, "document", partial(documents.list_page, query=query), limit, after)
 
 
+def list_all_documents(tx: Tx, scope: Scope, *, limit: int, after: Position) -> tuple[tuple[Document, ...], bool]:
+    """List documents as `list_documents` does, and those that the project hides, with their links."""
+    return _list(tx, scope, "document", documents.list_page, limit, after, has_hidden=True)
+
+
 def position_of(one: PromptHeader | PromptSummary | Document) -> Position:
     """Return the position of an item in its list; the next page starts after it."""
     key = prompts.position_of(one) if isinstance(one, PromptSummary) else one.number
@@ -254,8 +259,13 @@ def _list(
     read: Callable[..., tuple[tuple[Listed, ...], bool]],
     limit: int,
     after: Position,
+    *,
+    has_hidden: bool = False,
 ) -> tuple[tuple[Listed, ...], bool]:
-    """Return a page, which may begin in the project's list and end in the personal one, and whether there are more."""
+    """Return a page, which may begin in the project's list and end in the personal one, and whether there are more.
+
+    `has_hidden` adds the documents that the project hides; their URIs are their links.
+    """
     own: tuple[Listed, ...] = ()
     has_more = False
     if after.is_personal:
@@ -272,7 +282,11 @@ def _list(
     while not is_over and len(kept) <= wanted:
         batch, goes_on = read(tx, lower, limit=size, **_start_after(key))
         shadowed = project_rows.find_shadowed(tx, kind, upper, [one.number for one in batch])
-        kept += [replace(one, layer=lower.project) for one in batch if one.number not in shadowed]
+        for one in batch:
+            if one.number not in shadowed:
+                kept.append(replace(one, layer=lower.project))
+            elif has_hidden:
+                kept.append(replace(one, layer=lower.project, uri=uri_of(kind, one.name, lower.project)))
         key = position_of(batch[-1]).key if batch else key
         size, is_over = min(4 * size, _LARGEST_BATCH), not goes_on
     return (*own, *kept[:wanted]), len(kept) > wanted

@@ -66,8 +66,12 @@ def record_note(tx: Tx, owner: str, task: int, note: str) -> None:
     rows.add(tx, "task", task, None, owner, "note", new[: rows.MOST - len(known)])
 
 
-def of(tx: Tx, scope: Scope, kind: ItemKind, item: Linked) -> tuple[list[Link], list[Link]]:
-    """Return the links from and to an item whose other end the scope may see."""
+def of(tx: Tx, scope: Scope, kind: ItemKind, item: Linked, here: str = "") -> tuple[list[Link], list[Link]]:
+    """Return the links from and to an item whose other end the scope may see.
+
+    Links to items of other projects than `here`, by default the scope's project, have the project.
+    """
+    here = here or scope.project
     # Tasks may have links in their notes.
     has_links = isinstance(item, Task) or _has_links(item) or list_included(item)
     found = rows.of(tx, kind, item.number) if has_links else []
@@ -81,12 +85,12 @@ def of(tx: Tx, scope: Scope, kind: ItemKind, item: Linked) -> tuple[list[Link], 
             to.append(Link(kind=one, key=key, title=titles.get(key, ""), is_missing=is_missing))
             continue
         project, name = rows.split_key(key)
-        there = "" if (project or home) == scope.project else project or home
+        there = "" if (project or home) == here else project or home
         to.append(Link(kind=one, key=name, project=there, is_missing=is_missing))
-    return list({(one.kind, one.key, one.project): one for one in to}.values()), referrers(tx, scope, kind, item)
+    return list({(one.kind, one.key, one.project): one for one in to}.values()), referrers(tx, scope, kind, item, here)
 
 
-def referrers(tx: Tx, scope: Scope, kind: ItemKind, item: Linked) -> list[Link]:
+def referrers(tx: Tx, scope: Scope, kind: ItemKind, item: Linked, here: str = "") -> list[Link]:
     """List the visible items that link to a given one. A name in a URI means an item of the same project.
 
     A personal item may also be included by templates of other projects.
@@ -105,7 +109,7 @@ def referrers(tx: Tx, scope: Scope, kind: ItemKind, item: Linked) -> list[Link]:
     keyed = [((one.kind, one.key, "" if one.kind == "task" else one.project), one) for one in reversed(found)]
     others = {key: one for key, one in keyed if key != itself}
     seen = [one for one in reversed(others.values()) if not _has_own(tx, scope, one, target[1])][:_SHOWN]
-    return [replace(one, project="") if one.project == scope.project else one for one in seen]
+    return [replace(one, project="") if one.project == (here or scope.project) else one for one in seen]
 
 
 def _has_own(tx: Tx, scope: Scope, source: Link, name: str) -> bool:

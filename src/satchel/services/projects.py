@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from satchel.errors import Forbidden, NotFound, Taken
 from satchel.model import (
     DEFAULT_PROJECT,
-    ChangeQuery,
     Document,
     Item,
     Project,
@@ -23,12 +22,13 @@ from satchel.model import (
     Scope,
     StoreChange,
     TaskNote,
+    Timestamp,
 )
 from satchel.services import recording, rules
 from satchel.services.texts import closest_name
 from satchel.storage import projects as rows
-from satchel.storage import revisions, trash
 from satchel.storage import tasks as task_rows
+from satchel.storage import trash
 from satchel.storage.database import Database, Tx, Violation
 
 MOST_EVERYWHERE = 200  # projects in a list or a search of all projects
@@ -218,16 +218,15 @@ def list_tags(tx: Tx, scope: Scope, limit: int) -> list[str]:
     return rows.tags_in_use(tx, current(tx, scope).number, scope.owner, limit)
 
 
-def list_notes(tx: Tx, scope: Scope, query: ChangeQuery, limit: int) -> list[tuple[int, TaskNote]]:
+def list_notes(tx: Tx, scope: Scope, since: Timestamp, limit: int, *, has_seen: bool) -> list[tuple[int, TaskNote]]:
     """List the last notes on open tasks of the project, with their task numbers, newest first.
 
-    A caller who may enter all projects also gets the notes on tasks of no project.
+    `has_seen` leaves out the notes of exactly the time `since`. A caller who may enter all projects also gets the notes
+    on tasks of no project.
     """
-    seen = revisions.time_of(tx, query.after) if query.after else ""  # the caller has seen the notes of that time
     where, has_loose = current(tx, scope).number, scope.projects is None
-    return task_rows.newest_notes_of_open(
-        tx, scope.owner, where, seen or query.since, limit, seen=seen, has_loose=has_loose
-    )
+    seen = since if has_seen else ""
+    return task_rows.newest_notes_of_open(tx, scope.owner, where, since, limit, seen=seen, has_loose=has_loose)
 
 
 def rename(tx: Tx, old: str, new: str) -> Project:

@@ -55,12 +55,12 @@ def update(tx: Tx, old: Recorded, new: Recorded) -> None:
     _index(tx, after, before)
 
 
-def note(tx: Tx, task: Task, number: int) -> None:
-    """Record that a note was added to a task, and index its words. This makes no version of the task."""
+def note(tx: Tx, task: Task, number: int, notes: str) -> None:
+    """Record that a note was added to a task, and index the task with all its notes. This makes no version of it."""
     item = of(task)
     revisions.add(tx, item, "note", item.version, note=number)
     check_quota(tx)
-    tx.gather(search.put, _space(item), (item.number, _read_text(tx, item)))
+    tx.gather(search.put, _space(item), (item.number, _add_notes(_text(item), notes)))
 
 
 def _find_action(before: Item, after: Item) -> Action:
@@ -253,10 +253,11 @@ def _space(item: Item) -> Space:
 
 def _read_text(tx: Tx, item: Item) -> ItemText:
     """Return the indexed texts of an item; those of a task with its notes."""
-    text = _text(item)
-    if item.kind != "task":
-        return text
-    notes = task_rows.note_text(tx, item.owner or "", item.number)
+    notes = task_rows.note_text(tx, item.owner or "", item.number) if item.kind == "task" else ""
+    return _add_notes(_text(item), notes)
+
+
+def _add_notes(text: ItemText, notes: str) -> ItemText:
     return replace(text, text=f"{text.text}\n{notes}") if notes else text
 
 

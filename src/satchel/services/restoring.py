@@ -97,6 +97,8 @@ def put(tx: Tx, scope: Scope, live: Item, old: Item, *, undone: int = 0, is_alwa
     if live.kind == "document" and not _can_rename(tx, scope, live, old.state.name):
         wanted = structs.replace(old, state=structs.replace(old.state, name=live.name))
         notes = [f"The name {old.state.name} is taken; the document keeps the name {live.name}."]
+    if live.kind == "project" and not scope.is_person:  # an agent does not choose who reviews its work
+        wanted = structs.replace(old, state=structs.replace(old.state, review=live.state.review))
     project = old.project
     if project != live.project and project not in projects.names_of(tx, [project or 0]):
         project = None

@@ -22,7 +22,6 @@ from satchel.storage.database import Tx
 Mark = Literal["", "x", "-", "~", "?"]  # pending, completed, cancelled, in progress, in review
 
 MAX_TASKS = 200  # tasks in one call
-MAX_LEVELS = 5  # levels of indented subtasks
 
 _STATUSES: dict[Mark, TaskStatus] = {"x": "completed", "-": "cancelled", "?": "review"}
 _LONGEST = 8_000  # characters of a line, without the description
@@ -80,7 +79,8 @@ def write(line: TaskLine) -> str:
         f"in:{line.parent}" if line.parent else "",
     )
     text = " ".join(filter(None, facts))
-    lines = _escape_items((line.description or "").split("\n"))
+    # A backslash escapes the lines that would be read as subtasks.
+    lines = [re.sub(r"^([ \t]*)(\\*- )", r"\1\\\2", one) for one in (line.description or "").split("\n")]
     description = "".join(f"\n  {one}" if one else "\n" for one in lines)
     return text + description if line.description else text
 
@@ -98,11 +98,6 @@ def _unescape(title: str) -> str:
         title = title[1:]
     start = _find_fact(title)
     return title if start is None else title[:start] + title[start + 1 :]
-
-
-def _escape_items(lines: Sequence[str]) -> list[str]:
-    """Escape the lines of a description that would be read as subtasks."""
-    return [re.sub(r"^([ \t]*)(\\*- )", r"\1\\\2", line) for line in lines]
 
 
 def _find_fact(text: str) -> int | None:
@@ -186,15 +181,11 @@ class _Block(Struct):
     above: int | None  # the index of the block of which it is a subtask
     body: list[str]  # the lines of the description
     inner: str = ""  # the indentation of the description
-    fence: str = ""  # the mark of the code that the description is in
+    is_code: bool = False  # the description is inside a code block
 
 
 def _split(text: str) -> list[_Block]:
-    """Split a text into tasks. An indented line that begins with `- ` is a subtask; others belong to a description.
-
-    Raises:
-        EntryRefused: subtasks are nested too deep.
-    """
+    """Split a text into tasks. An indented line that begins with `- ` is a subtask; others belong to a description."""
     lines = [line.removesuffix("\r") for line in text.split("\n")]
     outer = _indent(next((line for line in lines if line.strip()), ""))
     blocks: list[_Block] = []
@@ -207,12 +198,9 @@ def _split(text: str) -> list[_Block]:
         indent = len(_indent(line))
         while path and indent <= blocks[path[-1]].indent:
             path.pop()
-        is_subtask = bool(path) and not blocks[path[-1]].fence and re.match(r"[ \t]*- +\S", line) is not None
-        if path and not is_subtask:
+        if path and (blocks[path[-1]].is_code or not re.match(r"[ \t]*- +\S", line)):
             _add_to_body(blocks[path[-1]], line)
             continue
-        if len(path) > MAX_LEVELS:
-            raise EntryRefused(place_of(place), WrongArgument("lines", "levels", limit=MAX_LEVELS))
         blocks.append(_Block(place, indent, line.strip(), path[-1] if path else None, []))
         path.append(len(blocks) - 1)
     return blocks
@@ -221,11 +209,8 @@ def _split(text: str) -> list[_Block]:
 def _add_to_body(block: _Block, line: str) -> None:
     """Add a line to the description of a task."""
     block.inner = block.inner or _indent(line)
-    mark = re.match(r"[ \t]*(```+|~~~+)", line)
-    if mark and not block.fence:
-        block.fence = mark[1]
-    elif mark and mark[1].startswith(block.fence) and line.strip() == mark[1]:
-        block.fence = ""
+    if line.lstrip().startswith(("```", "~~~")):
+        block.is_code = not block.is_code
     block.body.append(re.sub(r"^([ \t]*)\\(\\*- )", r"\1\2", line.removeprefix(block.inner)))
 
 
@@ -287,26 +272,30 @@ def add_all(
     if project is not None and not all(line.project for line in lines):
         known[project] = projects.get(tx, scope, project).number
     labels = _number_labels(lines)
-    waits = [_list_lines(line, line.after, labels, len(lines)) for line in lines]
-    above = [_list_lines(line, [line.parent] if line.parent else [], labels, len(lines)) for line in lines]
+    for line in lines:
+        _check_positions(line, len(lines))
+    waits = [[at for one in line.after if (at := _find_line(one, labels)) is not None] for line in lines]
     added: dict[int, Task] = {}
+
+    def number_of(reference: str) -> int | None:
+        at = _find_line(reference, labels)
+        if at is None:
+            return int(reference[1:])
+        return added[at].number if at in added else None
+
     for index in _sort(lines, waits):
         line = lines[index]
-        here = [added[one].number for one in waits[index]]
-        others = _list_others(line.after, labels)
-        parents = [added[one].number for one in above[index] if one in added]
-        parents += _list_others([line.parent] if line.parent else [], labels)
+        blockers = [number for one in line.after if (number := number_of(one)) is not None]
+        parent = number_of(line.parent) if line.parent else None
         try:
-            where = line.project or project
-            added[index] = _add(tx, scope, line, where, [*here, *others], next(iter(parents), None), known)
+            added[index] = _add(tx, scope, line, line.project or project, blockers, parent, known)
         except Refused as refused:
             raise EntryRefused(place_of(line.place), refused) from refused
         report(len(added))
     for index, line in enumerate(lines):
-        if above[index] and added[index].parent is None:  # the parent was added after it, because it waits for it
-            patch = TaskPatch(parent=added[above[index][0]].number)
+        if line.parent and added[index].parent is None:  # its parent was added after it, because it waits for it
             try:
-                tasks.update(tx, scope, added[index].number, patch)
+                tasks.update(tx, scope, added[index].number, TaskPatch(parent=number_of(line.parent)))
             except Refused as refused:
                 raise EntryRefused(place_of(line.place), refused) from refused
     found = [added[index] for index in range(len(lines))]
@@ -354,24 +343,16 @@ def _number_labels(lines: Sequence[TaskLine]) -> dict[int, int]:
     return labels
 
 
-def _list_lines(line: TaskLine, references: Sequence[str], labels: dict[int, int], count: int) -> list[int]:
-    """List the indexes of the lines that references of a line name."""
-    found = []
-    for reference in references:
-        if reference[0] == "#":
-            if int(reference[1:]) in labels:
-                found.append(labels[int(reference[1:])])
-        elif 0 < int(reference) <= count:
-            found.append(int(reference) - 1)
-        else:
-            sign = "in" if reference == line.parent else "after"
-            raise EntryRefused(place_of(line.place), WrongArgument(sign, "maximum", limit=count, value=reference))
-    return found
+def _check_positions(line: TaskLine, count: int) -> None:
+    for sign, references in (("after", line.after), ("in", (line.parent or "#",))):
+        for one in references:
+            if one[0] != "#" and not 0 < int(one) <= count:
+                raise EntryRefused(place_of(line.place), WrongArgument(sign, "maximum", limit=count, value=one))
 
 
-def _list_others(references: Sequence[str], labels: dict[int, int]) -> list[int]:
-    """List the numbers of the existing tasks that references name."""
-    return [int(one[1:]) for one in references if one[0] == "#" and int(one[1:]) not in labels]
+def _find_line(reference: str, labels: dict[int, int]) -> int | None:
+    """Return the index of the line that a reference names; None for a task that exists already."""
+    return labels.get(int(reference[1:])) if reference[0] == "#" else int(reference) - 1
 
 
 def _sort(lines: Sequence[TaskLine], waits: Sequence[Sequence[int]]) -> list[int]:

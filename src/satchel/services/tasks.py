@@ -12,7 +12,7 @@ version, or its newest claim another fence, than the caller expects.
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -47,6 +47,7 @@ from satchel.model import (
     TaskQuery,
     TaskStatus,
     Timestamp,
+    UnsetType,
 )
 from satchel.services import links, lookup, projects, recording, rules
 from satchel.storage import tasks as rows
@@ -297,7 +298,7 @@ def update(
         raise WrongArgument("project", "minLength", limit=1, kind="task")
     before = _locked(tx, scope, task)
     rules.check_new(tx, "task", "title", patch.title, before.title)
-    _check_claim(before, holder, fence)
+    check_claims([before], holder, fence)
     check_unchanged(tx, before, expected_version, fence)
     now = max(tx.now, clock.after(before.updated_at))  # later than the last change, even if the clock went back
     after = _change(tx, scope, before, patch, now)
@@ -308,14 +309,12 @@ def update(
         return _hide(tx, scope, [before])[0]
     if after.blocked_by != before.blocked_by or (tx.restores is not None and patch.blocked_by is not UNSET):
         after = _store_blockers(tx, scope, before, after)
-    if after.parent not in (None, before.parent):
-        _check_parent(tx, scope, after)
     if (after.is_completed or after.review_at) and before.claim is not None:
         rows.end_claim(tx, before.owner, before.number)
         after = replace(after, claim=None)
     after = _store(tx, scope, before, after, now)
     if after.parent not in (None, before.parent):
-        _check_above(tx, scope, after.number)
+        _check_circle(tx, scope, "parent", after.number)
     if after.project != before.project:
         _announce(tx, before)  # also in its former project
     _announce(tx, after, with_blocked=after.is_completed != before.is_completed)
@@ -334,8 +333,10 @@ def _change(tx: Tx, scope: Scope, before: Task, patch: TaskPatch, now: Timestamp
         new["tags"] = tuple(rules.clean_tags("task", rules.apply_changes(before.tags, patch.tags)))
     if patch.blocked_by is not UNSET:
         new["blocked_by"] = _change_blockers(tx, scope, before, patch.blocked_by)
-    if patch.parent is None and tx.restores is None and not _sees_parent(tx, scope, before):
-        del new["parent"]  # a parent that is deleted or not open to the scope stays
+    if isinstance(patch.parent, int) and patch.parent != before.parent:
+        _check_parent(tx, scope, patch.parent)
+    elif patch.parent is None and tx.restores is None and not _hide(tx, scope, [before])[0].parent:
+        new["parent"] = before.parent  # a parent that is deleted or hidden from the scope stays
     if patch.status == "pending":
         new |= {"completed_at": None, "is_cancelled": False, "review_at": None}
     elif patch.status == "review" and before.status != "review":
@@ -371,27 +372,32 @@ def check_unchanged(tx: Tx, task: Task, expected_version: int | None = None, fen
         raise StaleFence(task.number, fence, newest)
 
 
-def choose_status(tx: Tx, task: Task, wanted: TaskStatus) -> TaskStatus:
-    """Return the status that the caller may give a task: review for a completion that a person must accept first."""
-    if wanted != "completed" or task.status == "completed" or tx.scope.is_person or task.project is None:
+def choose_status(
+    tx: Tx, task: Task, wanted: TaskStatus | UnsetType, to: str | UnsetType | None = UNSET
+) -> TaskStatus | UnsetType:
+    """Return the status that the caller may give a task, which may move to another project in the same call.
+
+    It is review for a completion that a person must accept first: an agent completes the task in a project that people
+    review, or moves a completed task into one.
+    """
+    was_completed = task.status == "completed"
+    if tx.scope.is_person or (wanted != "completed" and not (was_completed and wanted is UNSET)):
         return wanted
-    project = projects.find(tx, task.project)
-    return "review" if project is not None and project.review == "people" else wanted
+    places = {to if to and to != task.project else None, None if was_completed else task.project}
+    found = [projects.find(tx, name) for name in places if name]
+    return "review" if any(one is not None and one.review == "people" for one in found) else wanted
 
 
-def _check_claim(task: Task, holder: Holder | None, fence: int | None = None) -> None:
-    """Check that no agent other than `holder` has claimed a locked task; the claim's own fence names its holder too."""
-    claim = task.claim
-    if holder is not None and claim is not None and claim.holder_key != holder.key and claim.fence != fence:
-        raise TaskHeld(task.number, claim, was_yours=claim.former_key == holder.key)
+def check_claims(found: Sequence[Task], holder: Holder | None, fence: int | None = None) -> None:
+    """Check that no agent other than `holder` has claimed one of some tasks, unless `fence` is that of the claim.
 
-
-def check_claims(tx: Tx, scope: Scope, numbers: Sequence[int], holder: Holder | None) -> None:
-    """Check that no agent other than `holder` has claimed one of several tasks; the error names all of these."""
+    Raises:
+        TaskHeld: another agent has; the error names all these tasks.
+    """
     if holder is None:
         return
-    found = [(one.number, one.claim) for one in list_some(tx, scope, numbers)]
-    held = [(number, claim) for number, claim in found if claim is not None and claim.holder_key != holder.key]
+    claims = [(one.number, one.claim) for one in found if one.claim is not None]
+    held = [(number, one) for number, one in claims if one.holder_key != holder.key and one.fence != fence]
     if held:
         (number, claim), *others = held
         was_yours, more = claim.former_key == holder.key, tuple(number for number, _ in others)
@@ -399,13 +405,7 @@ def check_claims(tx: Tx, scope: Scope, numbers: Sequence[int], holder: Holder | 
 
 
 def complete(
-    tx: Tx,
-    scope: Scope,
-    task: Task | Reference,
-    fence: int | None = None,
-    *,
-    holder: Holder | None = None,
-    keeps_cancelled: bool = False,
+    tx: Tx, scope: Scope, task: Task | Reference, fence: int | None = None, *, keeps_cancelled: bool = False
 ) -> tuple[Task, bool]:
     """Complete a task; return it, and whether it was already completed, in which case nothing changes.
 
@@ -415,7 +415,7 @@ def complete(
     if keeps_cancelled and before.status == "cancelled":
         return before, True
     was_completed = before.status == "completed"
-    return update(tx, scope, before, TaskPatch(status="completed"), fence=fence, holder=holder), was_completed
+    return update(tx, scope, before, TaskPatch(status="completed"), fence=fence), was_completed
 
 
 def delete(
@@ -432,7 +432,7 @@ def delete(
     It can be restored from the trash, unless it is removed permanently.
     """
     task = lock(tx, scope, reference)
-    _check_claim(task, holder)
+    check_claims([task], holder)
     check_unchanged(tx, task, expected_version)
     _announce(tx, task, with_blocked=True)
     if task.claim is not None:
@@ -452,8 +452,8 @@ def restore(tx: Tx, scope: Scope, number: int) -> Task:
     """
     was = recording.check_deleted(rows.find_deleted(tx, scope.owner, number), "task")
     recording.check_deleted(rows.restore(tx, was) or None, "task")
-    _check_circle(tx, scope, number)
-    _check_above(tx, scope, number)
+    _check_circle(tx, scope, "blocked_by", number)
+    _check_circle(tx, scope, "parent", number)
     [task] = rows.details(tx, was.owner, [number])
     _index(tx, task)
     rows.set_note_text(tx, was.owner, number, rules.fold(rows.note_text(tx, was.owner, number)))
@@ -464,6 +464,8 @@ def restore(tx: Tx, scope: Scope, number: int) -> Task:
 
 def _insert(tx: Tx, scope: Scope, draft: TaskDraft, project: int | None) -> Task:
     user = scope.owner
+    if draft.parent is not None:
+        _check_parent(tx, scope, draft.parent)
     try:
         task = rows.add(tx, user, draft, project)
     except Violation as violation:  # the project was purged after we read its number
@@ -479,8 +481,6 @@ def _insert(tx: Tx, scope: Scope, draft: TaskDraft, project: int | None) -> Task
         due=draft.due,
         parent=draft.parent,
     )
-    if task.parent is not None:
-        _check_parent(tx, scope, task)
     if draft.blocked_by:
         task = _store_blockers(tx, scope, task, replace(task, blocked_by=tuple(sorted({*draft.blocked_by}))))
     recording.add(tx, task)
@@ -505,10 +505,10 @@ def _announce(tx: Tx, task: Task, *, with_blocked: bool = False) -> None:
 # -- blockers ---------------------------------------------------------------------------------------------------
 
 
-def keep_existing_blockers(tx: Tx, scope: Scope, blockers: Sequence[int]) -> list[int]:
+def keep_existing_blockers(tx: Tx, scope: Scope, numbers: Sequence[int]) -> list[int]:
     """Return those former blockers, deleted ones included, that still exist and that the scope may see."""
-    seen = rows.visible(tx, scope.owner, blockers, scope.projects, with_deleted=True) if blockers else set()
-    return [number for number in blockers if number in seen]
+    seen = rows.visible(tx, scope.owner, numbers, scope.projects, with_deleted=True) if numbers else set()
+    return [number for number in numbers if number in seen]
 
 
 def _change_blockers(tx: Tx, scope: Scope, task: Task, given: Sequence[int] | BlockerChange) -> tuple[int, ...]:
@@ -524,8 +524,6 @@ def _change_blockers(tx: Tx, scope: Scope, task: Task, given: Sequence[int] | Bl
 def _store_blockers(tx: Tx, scope: Scope, before: Task, after: Task) -> Task:
     """Replace the blockers of a locked task; its deleted blockers stay, except in a restore."""
     user, number, restores = before.owner, before.number, tx.restores is not None
-    if number in after.blocked_by:
-        raise WrongArgument("blocked_by", "acyclic", value=name_circle(tx, scope, [number, number]), kind="task")
     tx.lock(f"blockers of {user}")  # otherwise, two updates that do not see each other could make a circle
     new = [one for one in after.blocked_by if one not in before.blocked_by]
     possible = [one for one in new if 0 < one <= _LARGEST_NUMBER]
@@ -541,7 +539,7 @@ def _store_blockers(tx: Tx, scope: Scope, before: Task, after: Task) -> Task:
         if one not in added and not restores:
             raise NotFound("task", str(one), scope)
     if new:
-        _check_circle(tx, scope, number)
+        _check_circle(tx, scope, "blocked_by", number)
     [stored] = rows.details(tx, user, [number])
     return replace(
         after,
@@ -551,28 +549,31 @@ def _store_blockers(tx: Tx, scope: Scope, before: Task, after: Task) -> Task:
     )
 
 
-def _check_circle(tx: Tx, scope: Scope, task: int) -> None:
-    """Check that a task does not block itself, directly or through others; the error names the shortest circle."""
+def _check_circle(tx: Tx, scope: Scope, field: Literal["blocked_by", "parent"], task: int) -> None:
+    """Check that a stored task neither waits for itself nor is part of itself, directly or through others.
+
+    Raises:
+        WrongArgument: it does; the value names the shortest circle.
+    """
     with tx.in_all_projects():
-        if not rows.is_circular(tx, scope.owner, task):
-            return
-        blockers: dict[int, list[int]] = {}
-        for number, blocker in rows.list_above(tx, scope.owner, task):
-            blockers.setdefault(number, []).append(blocker)
-    reached, following = {task: task}, [task]  # each task with the one that waits for it
+        pairs = (rows.list_parents if field == "parent" else rows.list_circle)(tx, scope.owner, task)
+    above: dict[int, list[int]] = {}
+    for number, other in pairs:
+        above.setdefault(number, []).append(other)
+    reached, following = {task: task}, [task]  # each task with the one below it
     for number in following:
-        for blocker in blockers.get(number, ()):
-            if blocker == task:
+        for other in above.get(number, ()):
+            if other == task:
                 path = [task, number]
                 while path[-1] != task:
                     path.append(reached[path[-1]])
-                raise WrongArgument("blocked_by", "acyclic", value=name_circle(tx, scope, path[::-1]), kind="task")
-            if blocker not in reached:
-                reached[blocker] = number
-                following.append(blocker)
+                raise WrongArgument(field, "acyclic", value=_name_circle(tx, scope, path[::-1]), kind="task")
+            if other not in reached:
+                reached[other] = number
+                following.append(other)
 
 
-def name_circle(tx: Tx, scope: Scope, path: Sequence[int]) -> str:
+def _name_circle(tx: Tx, scope: Scope, path: Sequence[int]) -> str:
     """Name the tasks of a circle, such as #1 → #4 → #1, without the numbers that the scope may not see."""
     seen = rows.visible(tx, scope.owner, path, scope.projects, with_deleted=True)
     names = [f"#{one}" if one in seen else "a task elsewhere" for one in path]
@@ -589,20 +590,18 @@ def _hide(tx: Tx, scope: Scope, found: list[Task]) -> list[Task]:
     if not others:
         return found
     seen = rows.visible(tx, scope.owner, sorted(others), scope.projects)
-    return [_hide_others(task, seen, is_confined=scope.projects is not None) for task in found]
-
-
-def _hide_others(task: Task, seen: set[int], *, is_confined: bool) -> Task:
-    """Return a task without its parent, if that is not among the seen tasks, and without blockers that are not."""
-    task = task if task.parent is None or task.parent in seen else replace(task, parent=None)
-    if not is_confined:
-        return task
-    return replace(
-        task,
-        blocked_by=tuple(number for number in task.blocked_by if number in seen),
-        open_blockers=tuple(number for number in task.open_blockers if number in seen),
-        waits_elsewhere=not seen.issuperset(task.open_blockers),
-    )
+    found = [replace(task, parent=task.parent if task.parent in seen else None) for task in found]
+    if scope.projects is None:
+        return found
+    return [
+        replace(
+            task,
+            blocked_by=tuple(number for number in task.blocked_by if number in seen),
+            open_blockers=tuple(number for number in task.open_blockers if number in seen),
+            waits_elsewhere=not seen.issuperset(task.open_blockers),
+        )
+        for task in found
+    ]
 
 
 # -- subtasks ---------------------------------------------------------------------------------------------------
@@ -620,43 +619,16 @@ def choose_former_parent(tx: Tx, scope: Scope, present: int | None, former: int 
     return former if former in seen else None
 
 
-def _sees_parent(tx: Tx, scope: Scope, task: Task) -> bool:
-    """Return whether the parent of a task, if it has one, exists and is open to the scope."""
-    return task.parent is None or bool(rows.visible(tx, scope.owner, [task.parent], scope.projects))
-
-
-def _check_parent(tx: Tx, scope: Scope, task: Task) -> None:
-    """Check that the new parent of a task is another task that the scope may see, or in a restore a deleted one.
-
-    From here on, such updates wait for each other, because two that do not see each other could make a circle.
+def _check_parent(tx: Tx, scope: Scope, parent: int) -> None:
+    """Check that a new parent is a task that the scope may see, or in a restore a deleted one.
 
     Raises:
         NotFound: it is not.
-        WrongArgument: it is the task itself.
     """
-    parent = task.parent or 0
-    if parent == task.number:
-        raise WrongArgument("parent", "acyclic", value=f"#{parent} → #{parent}", kind="task")
-    tx.lock(f"parents of {task.owner}")
+    tx.lock(f"parents of {scope.owner}")  # otherwise, two updates that do not see each other could make a circle
     possible = [parent] if 0 < parent <= _LARGEST_NUMBER else []
-    if not rows.visible(tx, task.owner, possible, scope.projects, with_deleted=tx.restores is not None):
+    if not rows.visible(tx, scope.owner, possible, scope.projects, with_deleted=tx.restores is not None):
         raise NotFound("task", str(parent), scope)
-
-
-def _check_above(tx: Tx, scope: Scope, number: int) -> None:
-    """Check that a stored task is not part of itself, directly or through others.
-
-    Raises:
-        WrongArgument: it is; the value names the tasks of the circle that the scope may see.
-    """
-    with tx.in_all_projects():
-        parents = dict(rows.list_parents(tx, scope.owner, number))
-    path = [number]
-    while (above := parents.get(path[-1])) is not None and above not in path:
-        path.append(above)
-    if above == number:
-        circle = name_circle(tx, scope, [*path, number])
-        raise WrongArgument("parent", "acyclic", value=circle, kind="task")
 
 
 # -- claims -----------------------------------------------------------------------------------------------------
@@ -677,13 +649,13 @@ def claim(
 
     Raises:
         TaskHeld: another agent has claimed it, and the call does not take it over.
-        TaskClosed: the task is completed or cancelled.
+        TaskClosed: the task is completed, cancelled or in review.
     """
     _check_minutes(minutes)
     task = _locked(tx, scope, task)
     if task.is_completed or task.review_at is not None:
         raise TaskClosed(task.number, task.status)
-    _check_claim(task, None if takes_over else holder)
+    check_claims([task], None if takes_over else holder)
     return _put_claim(tx, scope, task, holder, minutes)
 
 
@@ -720,7 +692,7 @@ def release(
         TaskHeld: another agent has claimed it, and the call does not take it over.
     """
     task = _locked(tx, scope, task)
-    _check_claim(task, None if takes_over else holder)
+    check_claims([task], None if takes_over else holder)
     if task.claim is not None:
         rows.end_claim(tx, task.owner, task.number, _find_former(tx, task.claim, holder))
         _announce(tx, task)
@@ -779,8 +751,9 @@ def add_note(tx: Tx, scope: Scope, task: Task | Reference, text: str, at: Timest
         raise WrongArgument("note", "maxItems", limit=MAX_NOTES, kind="task")
     number = rows.add_note(tx, task.owner, task.number, text, at or tx.now)
     rows.renew_time(tx, task.owner, task.number, at or tx.now)
-    recording.note(tx, task, number)
-    rows.set_note_text(tx, task.owner, task.number, rules.fold(rows.note_text(tx, task.owner, task.number)))
+    notes = rows.note_text(tx, task.owner, task.number)
+    rows.set_note_text(tx, task.owner, task.number, rules.fold(notes))
+    recording.note(tx, task, number, notes)
     links.record_note(tx, task.owner, task.number, text)
     _announce(tx, task)
 

@@ -281,14 +281,11 @@ def take_beginning(text: str) -> TextPart:
     return TextPart(part, 1, count_lines(part), count_lines(text))
 
 
-def make_outline(text: str) -> tuple[tuple[Heading, ...], int]:
-    """Return the headings of a text; of many, only the upper levels or the first, with the number of the others."""
-    headings = tuple(islice(find_headings(text), _MOST_KNOWN))
-    for level in range(6, 0, -1):
-        kept = tuple(one for one in headings if one.level <= level)
-        if len(kept) <= _MOST_HEADINGS and (kept or not headings):
-            return kept, len(headings) - len(kept)
-    return headings[:_MOST_HEADINGS], len(headings) - _MOST_HEADINGS
+def make_outline(text: str) -> tuple[tuple[Heading, ...], tuple[Heading, ...]]:
+    """Return the headings that an outline shows, upper levels and first lines first, and the others, by line."""
+    ranked = sorted(islice(find_headings(text), _MOST_KNOWN), key=lambda one: one.level)
+    shown, others = ranked[:_MOST_HEADINGS], ranked[_MOST_HEADINGS:]
+    return tuple(sorted(shown, key=lambda one: one.line)), tuple(sorted(others, key=lambda one: one.line))
 
 
 def find_headings(text: str) -> Iterator[Heading]:
@@ -318,8 +315,8 @@ def find_boxes(text: str) -> list[str]:
             fence = mark[1]
         elif mark and mark[1].startswith(fence) and line.strip() == mark[1]:
             fence = ""
-        elif not fence and (box := re.match(r"\s*- \[ \]\s+(.*\S)", line)):
-            found.append(box[1])
+        elif not fence and (box := re.match(r"\s*- \[ \]\s(.*)", line)) and box[1].strip():
+            found.append(box[1].strip())
     return found
 
 

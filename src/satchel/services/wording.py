@@ -71,7 +71,6 @@ SENTENCES: Mapping[tuple[str, str], str] = {
     ("after", "acyclic"): "Some lines wait for each other: {value}",
     ("after", "maximum"): "after:{value} names no task of this call: the highest position is {limit}",
     ("in", "maximum"): "in:{value} names no task of this call: the highest position is {limit}",
-    ("lines", "levels"): "Subtasks can be nested {limit} levels deep",
     ("lines", "grammar"): "{value} exclude each other",
     ("lines", "claims"): "A new task cannot be in progress",
     ("lines", "uniqueItems"): "{value} is the label of another line",

@@ -63,6 +63,15 @@ def list_after(tx: Tx, project: int, *, after: int = 0, limit: int = 2**31) -> l
     return [_document(row) for row in tx.all(sql, project=project, after=after, limit=limit)]
 
 
+def list_changed(tx: Tx, project: str, largest: int, limit: int) -> list[Document]:
+    """List whole documents of up to `largest` bytes that have older versions, last changed first."""
+    sql = f"""
+        {_FIND} and version > 1 and coalesce(octet_length(content), octet_length(data)) <= :largest
+        order by updated_at desc, number desc limit :limit
+    """
+    return [_document(row) for row in tx.all(sql, project=project, largest=largest, limit=limit)]
+
+
 def list_whole(tx: Tx, project: str, after: int, limit: int) -> list[Document]:
     """List whole documents numbered above `after`, in order of creation, in the project with the name `project`."""
     sql = f"{_FIND} and number > :after order by number limit :limit"

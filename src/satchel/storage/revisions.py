@@ -171,11 +171,6 @@ def states_since(tx: Tx, kind: ItemKind, item: int, version: int) -> list[tuple[
     return [(version, project, None if state is None else bytes(state)) for version, project, state in rows]
 
 
-def time_of(tx: Tx, number: int) -> str:
-    """Return the time of a revision; empty if unknown."""
-    return tx.value("select at from revisions where number = :number", number=number) or ""
-
-
 def last_before(tx: Tx, moment: Timestamp) -> int:
     """Return the number of the last revision before a time; 0 if there is none."""
     sql = "select number from revisions where at < :moment order by number desc limit 1"

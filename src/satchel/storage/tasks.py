@@ -293,26 +293,18 @@ def add_blockers(tx: Tx, owner: str, task: int, blockers: Sequence[int], *, with
     return [blocker for (blocker,) in rows]
 
 
-_ABOVE = """
-    with recursive above (number) as (
-        select blocker from task_blocks where task = :task and owner = :owner
-        union
-        select b.blocker from above join tasks t on t.number = above.number join task_blocks b on b.task = t.number
-        where b.owner = :owner and t.deleted_at is null
-    )
-"""
-
-
-def is_circular(tx: Tx, owner: str, task: int) -> bool:
-    """Return whether a task blocks itself, directly or through others."""
-    return tx.one(f"{_ABOVE} select 1 from above where number = :task limit 1", task=task, owner=owner) is not None
-
-
-def list_above(tx: Tx, owner: str, task: int) -> list[tuple[int, int]]:
-    """Return the tasks that a task in a circle waits for, directly or through others, each with one of its blockers."""
-    sql = f"""
-        {_ABOVE} select b.task, b.blocker from task_blocks b
-        where b.owner = :owner and b.task in (select number from above) and b.blocker in (select number from above)
+def list_circle(tx: Tx, owner: str, task: int) -> list[tuple[int, int]]:
+    """If a task blocks itself, return the tasks that it waits for, directly or through others, each with a blocker."""
+    sql = """
+        with recursive above (number) as (
+            select blocker from task_blocks where task = :task and owner = :owner
+            union
+            select b.blocker from above join tasks t on t.number = above.number join task_blocks b on b.task = t.number
+            where b.owner = :owner and t.deleted_at is null
+        )
+        select b.task, b.blocker from task_blocks b
+        where exists (select 1 from above where number = :task) and b.owner = :owner
+            and b.task in (select number from above) and b.blocker in (select number from above)
         order by b.task, b.blocker
     """
     return [(number, blocker) for number, blocker in tx.all(sql, task=task, owner=owner)]

@@ -11,12 +11,12 @@ from satchel.contracts.contract import Body, Context, Reply
 from satchel.contracts.satchel.errors import name_place
 from satchel.contracts.satchel.tools import DocumentAnswer, Hit, PromptAnswer
 from satchel.errors import WrongArgument
-from satchel.model import ALL_PROJECTS, DEFAULT_PROJECT, Item, Scope, uri_of
+from satchel.model import ALL_PROJECTS, DEFAULT_PROJECT, Holder, Item, Scope, uri_of
 from satchel.protocol import ProtocolError
 from satchel.protocol.codec import decode, encode
 from satchel.protocol.cursors import NUMBER
 from satchel.protocol.cursors import decode_cursor as decode_key
-from satchel.services import lookup, projects, retry_keys
+from satchel.services import lookup, projects, retry_keys, tasks
 from satchel.services.rules import check_shown, is_expired
 
 Entry = TypeVar("Entry")
@@ -35,6 +35,16 @@ def check_title(kind: str, title: str) -> None:
     check_shown(kind, "title", title.strip())
     if clock.parse_id(title.strip()) is not None:
         raise WrongArgument("title", "reserved", value=title.strip(), kind=kind)
+
+
+def find_holder(context: Context) -> Holder:
+    """Return the caller as the holder of a claim."""
+    return tasks.make_holder(context.client.name, context.session, context.scope)
+
+
+def find_protector(context: Context) -> Holder | None:
+    """Return the caller as a holder, so that claims of others protect their tasks; None for people, who were asked."""
+    return None if context.scope.is_person else find_holder(context)
 
 
 def none_if_empty(text: str | UnsetType) -> str | UnsetType | None:

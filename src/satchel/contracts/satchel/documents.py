@@ -103,7 +103,7 @@ def _describe_renaming(context: Context, before: Document, after: Document) -> l
     if after.name == before.name:
         return []
     notes = [f"{before.name} was renamed to {after.name}."]
-    if linking := links.referrers(context.tx, context.scope, "document", before):
+    if linking := links.referrers(context.tx, context.scope, "document", before, context.here):
         named = ", ".join(one.reference for one in linking)
         notes.append(f"Correct what still refers to {before.name}: {named}.")
     return notes

@@ -209,7 +209,7 @@ def explain_entry(refused: errors.EntryRefused) -> Body:
     assert isinstance(body, Reply) and isinstance(body.structured, dict), "every failure is such a reply"
     inner = dict(body.structured["error"])
     code, message, hint = (inner.pop(name) for name in ("code", "message", "hint"))
-    argument = refused.place.partition("[")[0]
+    argument = refused.place.partition("[")[0].partition(".")[0]
     return error(code, f"{refused.place}: {message}", hint, **{**inner, "argument": argument})
 
 
@@ -322,11 +322,14 @@ def protocol_error(missing: errors.NotFound | errors.Forbidden) -> ProtocolError
     what = f"{missing.kind.capitalize()} '{missing.key}'"
     if isinstance(missing, errors.Forbidden):
         return ProtocolError(INVALID_PARAMS, f"{what} is not open to this token")
-    message = f"{what} not found{_who_names(missing)}"
+    why, choices = missing.why or errors.Reason(), " or ".join(missing.near)
+    message = f"{what} {why.message or f'not found{_who_names(missing)}'}"
     data: dict[str, Any] = {"name": missing.key}
     if missing.near:
-        message += f". Did you mean {' or '.join(missing.near)}?"
+        message += f". Use {choices}." if why.message else f". Did you mean {choices}?"
         data["near"] = list(missing.near)
+    elif why.message:
+        message += f". {why.hint}"
     return ProtocolError(INVALID_PARAMS, message, data)
 
 
@@ -490,7 +493,6 @@ _ARGUMENT_HINTS = {  # by field and rule
     ("after", "acyclic"): "Remove one of the after: parts.",
     ("after", "maximum"): "A bare number is a task's position in the call, from 1; write an existing task with #.",
     ("in", "maximum"): "A bare number is a task's position in the call, from 1; write an existing task with #.",
-    ("lines", "levels"): "Write the deepest ones as lines of a description, with * instead of -.",
     ("lines", "minLength"): 'For example ["Write docs !high +docs", "Test after:1"].',
     ("lines", "grammar"): "Leave one of them out.",
     ("lines", "claims"): "Leave [~] out, then claim the task with claim_task.",

@@ -15,7 +15,7 @@ from satchel.contracts.schema import UnknownArgument
 from satchel.errors import EntryRefused, NotFound, Reason, Refused
 from satchel.model import uri_of
 from satchel.services import layers, lookup, projects, tasks
-from satchel.services.history import name_author
+from satchel.services.history import find_renamed, name_author
 from satchel.services.texts import closest_name, closest_names
 from satchel.storage.search import FoundKind
 
@@ -41,6 +41,7 @@ def explain_missing(context: Context, error: Refused) -> Refused:
         explained = (
             _find_personal(context, missing)
             or _find_deleted(context, missing)
+            or _find_renamed(context, missing)
             or _find_elsewhere(context, missing)
             or _suggest(context, missing)
         )
@@ -84,11 +85,26 @@ def _find_deleted(context: Context, missing: NotFound) -> NotFound | None:
     when = f" {format_minute(deletion.at)} by {name_author(deletion.author, context.scope)}" if deletion else ""
     moved_to = lookup.find_destination(context.tx, context.scope, found)
     if moved_to is not None:
-        why = Reason(f"was moved to project '{moved_to}'{when}", f'Pass project: "{moved_to}".')
-        return NotFound(found.kind, found.key, missing.scope, why=why)
+        link = uri_of(found.kind, found.name, moved_to)
+        why = Reason(f"was moved to project '{moved_to}'{when}", f'Pass project: "{moved_to}", or use {link}.')
+        return NotFound(found.kind, found.key, missing.scope, near={link: ""}, why=why)
     can_restore = "restore" in context.tools
     hint = "Use restore to bring it back." if can_restore else "It is in the trash; history shows what it was."
     return NotFound(found.kind, found.key, missing.scope, why=Reason(f"was deleted{when}", hint, is_deleted=True))
+
+
+def _find_renamed(context: Context, missing: NotFound) -> NotFound | None:
+    """Return the error with the name that a document has now."""
+    if missing.kind not in ("document", "item") or not may_read(context, "document"):
+        return None
+    name = lookup.without_scheme("document", missing.key).strip()
+    found = find_renamed(context.tx, missing.scope, name)
+    if found is None:
+        return None
+    item, change = found
+    by = f"{format_minute(change.at)} by {name_author(change.author, context.scope)}"
+    why = Reason(f"was renamed to {item.name} {by}", f"Use {item.name}.")
+    return NotFound("document", name, missing.scope, near={item.name: ""}, why=why)
 
 
 def _find_elsewhere(context: Context, missing: NotFound) -> NotFound | None:
@@ -170,9 +186,22 @@ def describe_tags(missing: Sequence[str], what: str, known: Iterable[str]) -> li
         meant = f" Did you mean {' or '.join(near)}?" if near else ""
         notes.append(f"No {what} has the tag '{shorten_name(tag)}'.{meant}")
     if missing and known and not any(note.endswith("?") for note in notes):
-        more = f" and {len(known) - _MOST_TAGS} more" if len(known) > _MOST_TAGS else ""
-        notes.append(f"Tags in use: {', '.join(known[:_MOST_TAGS])}{more}.")
+        notes.append(_list_tags(known))
     return notes
+
+
+def explain_tags(missing: Sequence[str], what: str, known: Iterable[str]) -> tuple[str, str, list[str]]:
+    """Return an error about tags that no item has, a hint at similar tags or the tags in use, and the similar tags."""
+    known = list(known)
+    named = " or ".join(f"'{shorten_name(tag)}'" for tag in missing[:_MOST_UNKNOWN])
+    near = list(dict.fromkeys(name for tag in missing for name in closest_names(tag, known)))[:_MOST_NEAR]
+    hint = f"Did you mean {' or '.join(near)}?" if near else _list_tags(known)
+    return f"No {what} has the tag {named}.", hint, near
+
+
+def _list_tags(known: Sequence[str]) -> str:
+    more = f" and {len(known) - _MOST_TAGS} more" if len(known) > _MOST_TAGS else ""
+    return f"Tags in use: {', '.join(known[:_MOST_TAGS])}{more}." if known else "No tag is in use there."
 
 
 def describe_unknown(unknown: object) -> tuple[str, str, list[str]]:

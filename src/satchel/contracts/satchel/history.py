@@ -16,7 +16,7 @@ from satchel.contracts.satchel.tools import History, Restore
 from satchel.errors import NotFound, WrongArgument
 from satchel.model import KINDS, Author, ChangeQuery, Item, ItemKind, Scope, Version, describe_change
 from satchel.protocol.cursors import encode_cursor
-from satchel.services import diffs, lookup, restoring
+from satchel.services import diffs, lookup, restoring, tasks
 from satchel.services import history as versions
 from satchel.services.history import LONGEST_NOTE, FeedEntry
 from satchel.services.restoring import Restored
@@ -102,6 +102,8 @@ def _restore_all(context: Context, given: Sequence[str]) -> Body:
 
 def _restore(context: Context, item: Item, version: int | None = None) -> tuple[str, dict[str, Any], Sequence[str]]:
     """Restore an item; return the answer as a text and as members, and notes."""
+    if item.kind == "task":
+        tasks.check_claims(tasks.list_some(context.tx, context.scope, [item.number]), answers.find_protector(context))
     done = restoring.restore(context.tx, context.scope, item, version)
     key = done.item.key
     what = f"{done.item.kind} {key}"

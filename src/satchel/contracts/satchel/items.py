@@ -4,6 +4,7 @@ A bulk change takes references, or a query for the items of the call's project. 
 back when the answer is complete.
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -30,6 +31,7 @@ from satchel.model import (
     PromptPatch,
     PromptQuery,
     Task,
+    TaskFilter,
     TaskPatch,
     TaskQuery,
     uri_of,
@@ -52,11 +54,16 @@ from satchel.services.texts import Edit, EditedText
 _MOST_UNASKED = 10  # one call may delete, cancel or move more items only after asking the user
 _MOST_COUNTED = 100_000  # matches of a query to count
 _NAMED = 60  # characters of an item in a question
+_MOST_LINES = 50  # items that a text lists one by one
+_FIRST_LINES = 20  # items that it lists if there are more
 # For each kind, the tool that the caller must be allowed to use for a change.
 _CHANGING: dict[ItemKind, str] = {"prompt": "update_prompt", "document": "update_resource", "task": "update_task"}
 
 
 _EXAMPLE = 'where: {"tags": ["old"], "status": "pending"}'
+_OF_TASKS = ("status", "priority", "due")  # the fields of a query that only tasks have
+_FIELDS = ("kind", "tags", *_OF_TASKS, "query")
+_SELECT = f"{', '.join(_FIELDS[:-1])} or {_FIELDS[-1]}"
 
 BulkChange = TypeVar("BulkChange", tools.Delete, tools.UpdateItems)
 
@@ -91,7 +98,7 @@ def _change_all(
             if not named:
                 raise _RolledBack(answers.reply(opened, _describe_no_match(opened, args), **{member: []}))
             numbers = [one.item.number for one in named if one.item.kind == "task"]
-            tasks.check_claims(opened.tx, opened.scope, numbers, task_answers.find_protector(opened))
+            tasks.check_claims(tasks.list_some(opened.tx, opened.scope, numbers), answers.find_protector(opened))
             answer = change(opened, args, named)
             if args.dry_run is True:
                 raise _RolledBack(answer)
@@ -133,10 +140,12 @@ def _find_matching(context: Context, where: tools.Where) -> list[Item]:
     projects.check_access(scope)
     if scope.project in (scope.makes, scope.personal) and projects.find(context.tx, scope.project) is None:
         return []  # a list would make the project
-    found = [_list_matching(context, kind, where, most) for kind in _list_kinds(context, where)]
+    kinds = _list_kinds(context, where)
+    _check_tags(context, where, kinds)
+    found = [_list_matching(context, kind, where, most) for kind in kinds]
     if (count := sum(number for _, number in found)) > most:
         message = f"{format_count(count, 'item')} match, and one call changes at most {most}."
-        hint = "Narrow the query with tags, status, kind or query, and change the items in several calls."
+        hint = f"Narrow the query with {_SELECT}, and make several calls."
         raise WrongValue(message, hint, "where", count=count)
     keys = [key for some, _ in found for key in some]
     return [item for item in lookup.find_all(context.tx, scope, keys) if item is not None]
@@ -144,34 +153,70 @@ def _find_matching(context: Context, where: tools.Where) -> list[Item]:
 
 def _describe_no_match(context: Context, args: BulkChange) -> str:
     assert args.where is not UNSET, "a list of items names at least one"
-    kinds = ", ".join(f"{kind}s" for kind in _list_kinds(context, args.where))
-    return f"No {' or '.join(kinds.rsplit(', ', 1)) or 'items'} in project '{context.scope.project}' match."
+    kinds = _name_kinds(_list_kinds(context, args.where), "s")
+    return f"No {kinds} in project '{context.scope.project}' match."
+
+
+def _name_kinds(kinds: Sequence[ItemKind], plural: str = "") -> str:
+    return " or ".join(", ".join(f"{kind}{plural}" for kind in kinds).rsplit(", ", 1)) or f"item{plural}"
+
+
+def _check_tags(context: Context, where: tools.Where, kinds: Sequence[ItemKind]) -> None:
+    """Check that each tag of a query is in use, because a mistyped one would select other items than meant."""
+    tx, scope = context.tx, context.scope
+    tags = answers.read_tags(where.tags)
+    known = {tag for tag in tags if "task" in kinds and tasks.has_tag(tx, scope, tag, scope.project)}
+    if "prompt" in kinds:
+        matched = prompts.list_matched_tags(tx, scope, tags)
+        known |= {tag for tag in tags if rules.fold_tag(tag) in matched}
+    if missing := [tag for tag in tags if tag not in known]:
+        from satchel.contracts.satchel import guesses  # needed only after such a mistake
+
+        in_use = [tag.name for tag in prompts.list_tags(tx, scope)] if "prompt" in kinds else []
+        in_use += tasks.list_tags(tx, scope, scope.project) if "task" in kinds else []
+        what = f"{_name_kinds(kinds)} of project '{scope.project}'"
+        message, hint, near = guesses.explain_tags(missing, what, dict.fromkeys(in_use))
+        raise WrongValue(message, hint, "where", tuple(near))
 
 
 def _list_matching(context: Context, kind: ItemKind, where: tools.Where, most: int) -> tuple[list[str], int]:
     """Return references to up to `most` items of a kind that match a query, and the number of all that match."""
     tx, scope, tags, text = context.tx, context.scope, answers.read_tags(where.tags), where.query or ""
+    needs_all_tags = where.match == "all"
     if kind == "prompt":
-        page = prompts.list_counted(tx, scope, PromptQuery(text=text, tags=tags), limit=most, offset=0)
+        wanted = PromptQuery(text=text, tags=tags, needs_all_tags=needs_all_tags)
+        page = prompts.list_counted(tx, scope, wanted, limit=most, offset=0)
         return [uri_of(kind, one.name) for one in page.items], page.total
     if kind == "document":
         found, _ = documents.list_page(tx, scope, text, limit=_MOST_COUNTED)
         return [uri_of(kind, one.name) for one in found[:most]], len(found)
-    status = where.status or "all"
-    holder = task_answers.find_holder(context).key if status == "ready" else None
-    query = TaskQuery(filter=status, project=scope.project, text=text, tags=tags, holder_key=holder)
+    status: TaskFilter = where.status or ("pending" if where.due else "all")
+    holder = answers.find_holder(context).key if status == "ready" else None
+    with name_place("where"):
+        due_from, due_before = rules.read_due(where.due, tx.now[:10]) if where.due else ("", "")
+    query = TaskQuery(
+        filter=status,
+        project=scope.project,
+        text=text,
+        tags=tags,
+        needs_all_tags=needs_all_tags,
+        priority=where.priority or None,
+        due_from=due_from,
+        due_before=due_before,
+        holder_key=holder,
+    )
     listed, has_more = tasks.list_page(tx, scope, query, limit=most)
     count = tasks.count_listed(tx, scope, query, _MOST_COUNTED) if has_more else len(listed)
     return [f"#{number}" for number in sorted(one.number for one in listed)], count
 
 
 def _list_kinds(context: Context, where: tools.Where) -> list[ItemKind]:
-    """Return the kinds that a query can match: only tasks have a status, and documents have no tags."""
-    if not (where.kind or where.tags or where.status or where.query):
-        hint = f"Say which items: kind, tags, status or query, as in {_EXAMPLE}."
-        raise WrongValue("where selects nothing.", hint, "where")
+    """Return the kinds that a query can match: only tasks have a status or a due day, and documents have no tags."""
+    if not any(getattr(where, name) for name in _FIELDS):
+        raise WrongValue("where is empty.", f"Say which items: {_SELECT}, as in {_EXAMPLE}.", "where")
     lacks: dict[ItemKind, str] = {"document": "tags"} if where.tags else {}
-    lacks |= {"prompt": "status", "document": "status"} if where.status else {}
+    for name in _OF_TASKS:
+        lacks |= {"prompt": name, "document": name} if getattr(where, name) else {}
     if where.kind and where.kind in lacks:
         lacked = lacks[where.kind]
         raise WrongValue(f"A {where.kind} has no {lacked}.", f"Leave out where.kind or where.{lacked}.", "where")
@@ -206,6 +251,17 @@ def _confirm(context: Context, args: BulkChange, what: str, named: Sequence[_Nam
     context.confirm(f"{what} {len(named)} items{where}? {first}, and {len(named) - _MOST_UNASKED} more.")
 
 
+def _count_kinds(named: Sequence[_Named]) -> str:
+    """Count items by kind, as in `2 tasks and 1 prompt`."""
+    counts = Counter(one.item.kind for one in named)
+    return " and ".join(", ".join(format_count(count, kind) for kind, count in counts.items()).rsplit(", ", 1))
+
+
+def _shorten(lines: list[str]) -> list[str]:
+    """Return lines about items for a text; of very many, the first ones and the number of the others."""
+    return lines if len(lines) <= _MOST_LINES else [*lines[:_FIRST_LINES], f"and {len(lines) - _FIRST_LINES} more"]
+
+
 # -- delete -----------------------------------------------------------------------------------------------------
 
 
@@ -238,7 +294,7 @@ def _delete(context: Context, args: tools.Delete, named: Sequence[_Named]) -> Re
             prompts.delete(tx, home, *ids)
     for one in named:
         if one.item.kind == "task":
-            tasks.delete(tx, scope, one.item.number, holder=task_answers.find_protector(context))
+            tasks.delete(tx, scope, one.item.number, holder=answers.find_protector(context))
         elif one.item.kind == "document":
             documents.delete(tx, one.there.scope, one.item.name)
     unblocked = [task for task in tasks.list_some(tx, scope, sorted(waiting)) if task.is_ready]
@@ -246,10 +302,12 @@ def _delete(context: Context, args: tools.Delete, named: Sequence[_Named]) -> Re
     lines, deleted = [], []
     for key, one in zip(keys, named, strict=True):
         is_task = one.item.kind == "task"
-        lines.append(f"Deleted {format_item(one.item) if is_task else f'{one.item.kind} {key}'}")
+        lines.append(format_item(one.item) if is_task else f"{one.item.kind} {key}")
         deleted.append({"kind": one.item.kind, "item": key, **({"title": one.item.title} if is_task else {})})
+    lines = [f"{_count_kinds(named)} deleted:", *_shorten(lines)] if lines[1:] else [f"Deleted {lines[0]}"]
+    lines += [*_shorten(said), *ready_lines]
     members = {**({"referred": referred} if referred else {}), **ready}
-    return answers.reply(context, "\n".join([*lines, *said, *ready_lines]), notes=notes, deleted=deleted, **members)
+    return answers.reply(context, "\n".join(lines), notes=notes, deleted=deleted, **members)
 
 
 def _describe_subtasks(context: Context, going: Sequence[Task]) -> list[str]:
@@ -346,7 +404,7 @@ def _save(context: Context, item: Item, text: str, checked: Checked) -> tuple[in
     """Store the new text of an item; return the new version, and notes about the text."""
     tx, scope, version = context.tx, context.scope, item.version
     if item.kind == "task":
-        patch, holder = TaskPatch(description=text or None), task_answers.find_protector(context)
+        patch, holder = TaskPatch(description=text or None), answers.find_protector(context)
         return tasks.update(tx, scope, item.number, patch, version, holder=holder).version, []
     if item.kind == "document":
         return documents.update(tx, scope, item.name, DocumentPatch(content=text), version).version, []
@@ -456,7 +514,7 @@ def _change(context: Context, item: Item, args: tools.UpdateItems, changed: _Cha
         for note in notes:
             changed.note(f": {note}", item.name)
         if not args.copy:
-            changed.note(f" moved from {scope.project} to {args.to}.", item.key)
+            changed.note(task_answers.describe_move(scope.project, args.to), item.key)
     changed.items.append(found)
 
 
@@ -474,13 +532,13 @@ def _change_task(context: Context, item: Item, args: tools.UpdateItems, changed:
     before = tasks.find(context.tx, context.scope, item.number)
     changed.items.append(before.number)
     patch = TaskPatch(
-        status=args.status if args.status is UNSET else tasks.choose_status(context.tx, before, args.status),
+        status=tasks.choose_status(context.tx, before, args.status, args.to),
         priority=args.priority,
         due=answers.none_if_empty(args.due),
         tags=UNSET if args.tags is UNSET else rules.read_changes("tags", args.tags),
         project=answers.none_if_empty(args.to),
     )
-    holder = task_answers.find_protector(context)
+    holder = answers.find_protector(context)
     with name_target():
         after = tasks.update(context.tx, context.scope, before.number, patch, holder=holder)
     if after.version == before.version:
@@ -491,8 +549,8 @@ def _change_task(context: Context, item: Item, args: tools.UpdateItems, changed:
         return
     _note_tags(args, before, after, item.key, changed)
     if after.project != before.project:
-        changed.note(f" moved from {before.project or 'no project'} to {after.project or 'no project'}.", item.key)
-    if after.status == "review" and args.status != "review":
+        changed.note(task_answers.describe_move(before.project, after.project), item.key)
+    if after.status == "review" and (args.status == "completed" or before.is_completed):
         changed.note(" waits for review by a person.", item.key)
     if after.is_completed and not before.is_completed:
         changed.closed.append(before.number)
@@ -505,10 +563,10 @@ def _reply_changes(context: Context, args: tools.UpdateItems, named: Sequence[_N
     here, numbers = context.scope.project, [one for one in changed.items if isinstance(one, int)]
     after = {task.number: task for task in tasks.list_some(context.tx, context.scope, numbers)}
     items = [after[one] if isinstance(one, int) else one for one in changed.items]
-    done = "Unchanged" if [one.version for one in items] == [one.item.version for one in named] else "Updated"
+    done = "unchanged" if [one.version for one in items] == [one.item.version for one in named] else "updated"
     homes = dict.fromkeys(f"'{one.project}'" for one in named if one.item.kind != "task")
-    if args.to and (homes or done == "Updated"):
-        done = f"{'Copied' if args.copy else 'Moved'} to project '{args.to}'"
+    if args.to and (homes or done == "updated"):
+        done = f"{'copied' if args.copy else 'moved'} to project '{args.to}'"
     if args.status == "completed":
         for task in (after[number] for number in changed.closed):
             if blockers := task_answers.list_blockers(task):
@@ -522,7 +580,8 @@ def _reply_changes(context: Context, args: tools.UpdateItems, named: Sequence[_N
         row, line = _show(item, here, args.to or one.project)
         rows.append(row)
         lines.append(line if args.to or one.project == here else f"{line} @{one.project}")
-    return answers.reply(context, "\n".join([f"{done}:", *lines, *ready_lines]), notes=notes, items=rows, **ready)
+    text = "\n".join([f"{_count_kinds(named)} {done}:", *_shorten(lines), *ready_lines])
+    return answers.reply(context, text, notes=notes, items=rows, **ready)
 
 
 def _show(one: Prompt | Document | Task, here: str, there: str) -> tuple[dict[str, Any], str]:

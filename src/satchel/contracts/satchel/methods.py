@@ -147,7 +147,7 @@ def answer_documents_list(context: Context, params: dict[str, Any]) -> Result:
         described = {"uri": one.uri, "name": one.name, "description": mark_layer(one.description, one.layer)}
         return without_nulls({**described, "mimeType": one.mime_type, "size": one.size})
 
-    cursor = _list_stored(context, page, layers.list_documents, describe, after, "documents")
+    cursor = _list_stored(context, page, layers.list_all_documents, describe, after, "documents")
     return {"resources": page.rows, **({} if cursor is None else {"nextCursor": cursor})}
 
 
@@ -218,7 +218,7 @@ def _complete_prompt(context: Context, name: str, argument: str, text: str) -> C
     if name == START_TASK and may_read(context, "task"):
         if argument != "task":
             raise invalid_params(f"Prompt '{name}' has no argument {argument}")
-        return completion.open_tasks(context.tx, context.scope, text)
+        return completion.task_references(context.tx, context.scope, text)
     context, name = follow(context, name)
     found = find_prompt(context, name)
     declared = next((one for one in found.arguments if one.name == argument), None)
@@ -340,7 +340,7 @@ def write_project_page(context: Context) -> str:
     value = {
         "name": context.scope.project,
         "counts": {"prompts": held.prompts, "documents": held.documents},
-        "documents": [{"name": one.name, "uri": one.uri} for one in found],
+        "documents": [{"name": one.name, "uri": _name_uri(context, one, context.scope.project)} for one in found],
         "open_tasks": [format_task(task) for task in open_tasks],
         "has_more_tasks": has_more,
     }
@@ -354,7 +354,12 @@ def _list_documents(context: Context, project: str | None) -> list[str]:
         found, _ = documents.list_page(context.tx, projects.enter(context.scope, project), limit=_MOST)
     except NotFound:
         return []
-    return [f"- {one.name}: {one.uri}" for one in found]
+    return [f"- {one.name}: {_name_uri(context, one, project)}" for one in found]
+
+
+def _name_uri(context: Context, document: Document, project: str) -> str:
+    """Return the URI of a document; its link if it is in another project than the caller's."""
+    return document.uri if project == context.here else uri_of("document", document.name, project)
 
 
 # -- changes ----------------------------------------------------------------------------------------------------------

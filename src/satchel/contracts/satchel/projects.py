@@ -25,6 +25,7 @@ from satchel.model import (
     ItemKind,
     ProjectCounts,
     TaskQuery,
+    Timestamp,
     Version,
 )
 from satchel.services import documents, history, layers, projects, tasks
@@ -99,13 +100,17 @@ Part = tuple[dict[str, Any], list[str]]  # members of the answer, and lines of i
 @tells_taken
 def catch_up(context: Context, args: CatchUp) -> Body:
     query, period = _read_since(context, args)
+    since = history.find_time(context.tx, context.scope, query)
     elsewhere = history.list_elsewhere(context.tx, context.scope, query)
-    parts = [_tell_projects(context, elsewhere), _tell_done(context, query, elsewhere, period)]
+    parts = [_tell_projects(context, elsewhere), _tell_done(context, query, since, elsewhere, period)]
     parts.append(_tell_memory(context))
     if may_read(context, "task"):
-        parts += [_tell_claims(context), _tell_expired(context, query), _tell_review(context)]
-        parts += [_tell_due(context), _tell_ready(context)]
-    parts.append(_tell_outdated(context, query))
+        claimed = TaskQuery(filter="in_progress")
+        parts.append(_list_tasks(context, "in_progress", claimed, _MOST_CLAIMED, "list_tasks with status in_progress"))
+        parts += [_tell_expired(context, since), _tell_review(context)]
+        parts += [_tell_due(context, "overdue", "overdue"), _tell_due(context, "due_today", "today")]
+        parts.append(_tell_ready(context))
+    parts.append(_tell_outdated(context, since))
     members: dict[str, Any] = {}
     lines: list[str] = []
     for part, more in parts:
@@ -159,24 +164,26 @@ def _tell_projects(context: Context, elsewhere: Sequence[Version]) -> Part:
     return members, lines
 
 
-def _tell_done(context: Context, query: ChangeQuery, elsewhere: Sequence[Version], period: str) -> Part:
+def _tell_done(
+    context: Context, query: ChangeQuery, since: Timestamp, elsewhere: Sequence[Version], period: str
+) -> Part:
     """Report the completed tasks with their last notes, what each author did, and the latest notes on open tasks."""
-    since = format_minute(history.find_time(context.tx, query))
-    said = f"since {since}{f', {period}' if period else ''}"
-    notes = _list_notes(context, query)
-    completed, completed_lines = _tell_completed(context, query)
+    start = format_minute(since) if since else "the beginning"
+    said = f"since {start}{f', {period}' if period else ''}"
+    notes = _list_notes(context, query, since)
+    completed, completed_lines = _tell_completed(context, query, since)
     changes, change_lines = _tell_changes(context, query, elsewhere, _ROOM - sum(map(len, notes)))
     lines = [*completed_lines, *change_lines]
     lines = [f"S{said[1:]}:", *lines] if lines else [f"Nothing was done {said}."]
     if notes:
         lines += ["Notes on open tasks:", *(f"- {note}" for note in notes)]
-    return {"since": since, "period": said, **completed, **changes, **({"task_notes": notes} if notes else {})}, lines
+    return {"since": start, "period": said, **completed, **changes, **({"task_notes": notes} if notes else {})}, lines
 
 
-def _tell_completed(context: Context, query: ChangeQuery) -> Part:
+def _tell_completed(context: Context, query: ChangeQuery, since: Timestamp) -> Part:
     if not may_read(context, "task"):
         return {}, []
-    found, has_more = history.list_completed(context.tx, context.scope, query, _MOST_COMPLETED)
+    found, has_more = history.list_completed(context.tx, context.scope, since, _MOST_COMPLETED, after=query.after)
     rows = [_format_completed(context, one) for one in found]
     if not rows:
         return {}, []
@@ -209,13 +216,14 @@ def _count_fitting(rows: Sequence[str], room: int) -> int:
     return max(min(_LEAST_ROWS, len(rows)), sum(size <= room for size in accumulate(map(len, rows))))
 
 
-def _list_notes(context: Context, query: ChangeQuery) -> list[str]:
+def _list_notes(context: Context, query: ChangeQuery, since: Timestamp) -> list[str]:
     if not may_read(context, "task"):
         return []
+    found = projects.list_notes(context.tx, context.scope, since, _MOST_NOTES, has_seen=query.after > 0)
     return [
         f"{_write_time(context, note.at)} #{number} {_name_program(context, note.author)}: "
         f"{_shorten(note.text, _LONGEST_NOTE)}"
-        for number, note in projects.list_notes(context.tx, context.scope, query, _MOST_NOTES)
+        for number, note in found
     ]
 
 
@@ -242,17 +250,17 @@ def _tell_memory(context: Context) -> Part:
     return members, lines
 
 
-def _tell_claims(context: Context) -> Part:
-    """List the claimed tasks."""
+def _list_tasks(context: Context, name: str, query: TaskQuery, limit: int, more: str) -> Part:
+    """List the first tasks that match a query; `more` is the call that lists the others."""
     here = context.scope.project
-    found, has_more = tasks.list_page(context.tx, context.scope, TaskQuery(filter="in_progress"), limit=_MOST_CLAIMED)
+    found, has_more = tasks.list_page(context.tx, context.scope, query, limit=limit)
     if not found:
         return {}, []
-    members: dict[str, Any] = {"in_progress": [make_row(task, here) for task in found]}
-    lines = ["In progress:", *(format_task(task, here) for task in found)]
+    members: dict[str, Any] = {name: [make_row(task, here) for task in found]}
+    lines = [f"{name.replace('_', ' ').capitalize()}:", *(format_task(task, here) for task in found)]
     if has_more:
-        members["more_in_progress"] = True
-        lines.append("and more: list_tasks")
+        members[f"more_{name}"] = True
+        lines.append(f"and more: {more}")
     return members, lines
 
 
@@ -266,9 +274,9 @@ def _tell_review(context: Context) -> Part:
     return {"in_review": names}, [f"In review: {', '.join(names)}"]
 
 
-def _tell_expired(context: Context, query: ChangeQuery) -> Part:
+def _tell_expired(context: Context, since: Timestamp) -> Part:
     """List the open tasks whose claims ran out in the period."""
-    here, since = context.scope.project, history.find_time(context.tx, query)
+    here = context.scope.project
     found = tasks.list_expired_claims(context.tx, context.scope, since, _MOST_EXPIRED)
     if not found:
         return {}, []
@@ -279,25 +287,17 @@ def _tell_expired(context: Context, query: ChangeQuery) -> Part:
     return {"expired_claims": rows}, ["Claims that ran out:", *lines]
 
 
-def _tell_due(context: Context) -> Part:
-    """List the open tasks of the project that are overdue or due today, most urgent first."""
-    here, has_loose = context.scope.project, context.scope.projects is None
-    members: dict[str, Any] = {}
-    lines = []
-    for name, words in (("overdue", "overdue"), ("due_today", "today")):
-        first, end = read_due(words, context.tx.now[:10])
-        query = TaskQuery(filter="pending", project=here, takes_unfiled=has_loose, due_from=first, due_before=end)
-        found, has_more = tasks.list_page(context.tx, context.scope, query, limit=_MOST_DUE)
-        if found:
-            members[name] = [make_row(task, here) for task in found]
-            lines += [
-                f"{name.replace('_', ' ').capitalize()}:",
-                *(format_task(task, here) for task in found),
-            ]
-        if has_more:
-            members[f"more_{name}"] = True
-            lines.append(f"and more: list_tasks with due {words}")
-    return members, lines
+def _tell_due(context: Context, name: str, due: str) -> Part:
+    """List the open tasks of the project that are due in a period, most urgent first."""
+    first, end = read_due(due, context.tx.now[:10])
+    query = TaskQuery(
+        filter="pending",
+        project=context.scope.project,
+        takes_unfiled=context.scope.projects is None,
+        due_from=first,
+        due_before=end,
+    )
+    return _list_tasks(context, name, query, _MOST_DUE, f"list_tasks with due {due}")
 
 
 def _tell_ready(context: Context) -> Part:
@@ -319,11 +319,10 @@ def _tell_ready(context: Context) -> Part:
     return members, lines
 
 
-def _tell_outdated(context: Context, query: ChangeQuery) -> Part:
+def _tell_outdated(context: Context, since: Timestamp) -> Part:
     """List the prompts and documents that expired in the period, the last ones first."""
-    since = history.find_time(context.tx, query)[:10]
     kinds = [kind for kind in layers.KINDS if may_read(context, kind)]
-    found = layers.list_expired(context.tx, context.scope, kinds, since, _MOST_OUTDATED)
+    found = layers.list_expired(context.tx, context.scope, kinds, since[:10], _MOST_OUTDATED)
     rows = [f"{kind} {name} on {day}" for kind, name, day in found]
     return ({"expired": rows}, ["Expired:", *(f"- {row}" for row in rows)]) if rows else ({}, [])
 

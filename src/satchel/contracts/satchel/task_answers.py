@@ -9,11 +9,11 @@ from msgspec.structs import replace
 
 from satchel.contracts.content import format_count, format_minute, join_lines
 from satchel.contracts.contract import Body, Context, Reply
-from satchel.contracts.satchel.answers import add_notes
+from satchel.contracts.satchel.answers import add_notes, find_holder
 from satchel.contracts.satchel.history import describe_versions
 from satchel.contracts.satchel.texts import find_links
 from satchel.contracts.satchel.tools import Neighbour, Note, TaskRow, WholeTask
-from satchel.model import MAX_DESCRIPTION, ChangeQuery, Claim, Holder, Task, uri_of
+from satchel.model import MAX_DESCRIPTION, ChangeQuery, Claim, Task, uri_of
 from satchel.services import history, tasks, texts
 from satchel.services.task_lines import Mark, TaskLine, write
 
@@ -87,16 +87,6 @@ def format_claim(claim: Claim) -> str:
     return f"{claim.holder} until {claim.until[11:16]}"
 
 
-def find_holder(context: Context) -> Holder:
-    """Return the caller as the holder of a claim."""
-    return tasks.make_holder(context.client.name, context.session, context.scope)
-
-
-def find_protector(context: Context) -> Holder | None:
-    """Return the caller as a holder, so that claims of others protect their tasks; None for people, who were asked."""
-    return None if context.scope.is_person else find_holder(context)
-
-
 def tells_taken(run: Callable[..., Body]) -> Callable[..., Reply]:
     """Add notes to the answers of a tool about the caller's tasks that others took over."""
 
@@ -110,7 +100,8 @@ def tells_taken(run: Callable[..., Body]) -> Callable[..., Reply]:
 
 
 def _describe_taken(context: Context, number: int, claim: Claim) -> str:
-    holds = f"{format_claim(claim)} holds it" if claim.until > context.tx.now else "nobody holds it now"
+    is_held = claim.until > context.tx.now
+    holds = f"{claim.holder} holds it until {claim.until[11:16]}" if is_held else "nobody holds it now"
     return f"#{number} was taken over from you at {format_minute(claim.taken_at)}; {holds}."
 
 
@@ -145,11 +136,9 @@ def _count_boxes(boxes: int) -> str:
     return "1 box" if boxes == 1 else f"{boxes} boxes"
 
 
-def describe_move(before: Task, after: Task) -> list[str]:
-    """Say from which project to which a task was moved, if it was."""
-    if before.project_number == after.project_number:
-        return []
-    return [f"#{after.number} moved from {before.project or 'no project'} to {after.project or 'no project'}."]
+def describe_move(before: str | None, after: str | None) -> str:
+    """Return a remark about an item that was moved from one project to another; a task may be in none."""
+    return f" moved from {before or 'no project'} to {after or 'no project'}."
 
 
 def find_unblocked(context: Context, closed: Sequence[int]) -> list[Task]:
@@ -180,30 +169,13 @@ def show_whole(context: Context, task: Task, here: str) -> tuple[str, WholeTask]
     notes, count = tasks.list_notes(context.tx, context.scope, task.number, _MOST_NOTES)
     names = history.name_authors([one.author for one in notes], context.scope)
     links, linked_from = find_links(context, "task", task)
-    claim = task.claim
-    whole = WholeTask(
-        number=task.number,
-        title=task.title,
-        status=task.status,
-        version=task.version,
-        created=format_minute(task.created_at),
-        updated=format_minute(task.updated_at),
-        completed=format_minute(task.completed_at) if task.completed_at else "",
+    whole = replace(
+        _make_whole(task, here),
         description=task.description,
-        priority=task.priority,
-        due=task.due,
-        tags=task.tags,
-        project=UNSET if task.project == here else task.project,
-        blocked_by=[Neighbour(one.number, one.title, one.status) for one in blockers],
-        blocked_elsewhere=task.waits_elsewhere,
-        blocks=[Neighbour(one.number, one.title, one.status) for one in blocked],
-        parent=next((Neighbour(one.number, one.title, one.status) for one in parents), None),
-        subtasks=_write_progress(task),
-        children=[Neighbour(one.number, one.title, one.status) for one in children],
-        unticked=len(texts.find_boxes(task.description or "")),
-        holder=claim.holder if claim else "",
-        until=format_minute(claim.until) if claim else "",
-        fence=claim.fence if claim else 0,
+        blocked_by=_list_neighbours(blockers),
+        blocks=_list_neighbours(blocked),
+        parent=next(iter(_list_neighbours(parents)), None),
+        children=_list_neighbours(children),
         notes=[Note(format_minute(one.at), names[one.author], one.text) for one in notes],
         older_notes=count - len(notes),
         links=links,
@@ -227,39 +199,55 @@ def show_whole(context: Context, task: Task, here: str) -> tuple[str, WholeTask]
 
 def show_news(context: Context, task: Task, here: str, query: ChangeQuery) -> tuple[str, dict[str, Any]]:
     """Return a task with only its changes and notes since a time or another change, as text and as members."""
-    _, whole = show_whole(context, task, here)
     item, found, has_more = history.list_versions(
         context.tx, context.scope, uri_of("task", task.number), query=query, limit=_MOST_NEWS, with_notes=True
     )
     rows, lines = describe_versions(context, item, found, MAX_DESCRIPTION)
     changes = [row for row, one in zip(rows, found, strict=True) if not one.note]
     told = [line for line, one in zip(lines, found, strict=True) if not one.note]
-    texts = history.read_notes(context.tx, context.scope, found, MAX_DESCRIPTION)
+    written = history.read_notes(context.tx, context.scope, found, MAX_DESCRIPTION)
     notes = [
-        Note(row["at"], row["by"], texts[one.note])
+        Note(row["at"], row["by"], written[one.note])
         for row, one in zip(rows[::-1], found[::-1], strict=True)
-        if one.note in texts
+        if one.note in written
     ]
-    news = replace(
-        whole,
-        description=None,
-        parent=None,
-        blocked_by=[],
-        blocks=[],
-        children=[],
-        links=(),
-        linked_from=(),
-        notes=notes,
-        older_notes=0,
-    )
+    news = replace(_make_whole(task, here), notes=notes)
     parts = [
-        _format_head(task, whole),
+        _format_head(task, news),
         _format_list("Changes", [*told, *(["older ones are left out: see history"] if has_more else [])]),
         _format_list("Notes", [f"{one.at} {one.by}: {one.text}" for one in notes]),
         "" if found else "No changes and no notes since then.",
     ]
     more = {"more_changes": True} if has_more else {}
     return "\n\n".join(filter(None, parts)), {"task": news, "changes": changes, **more}
+
+
+def _make_whole(task: Task, here: str) -> WholeTask:
+    """Return a task with its own facts, without its texts and the tasks around it."""
+    claim = task.claim
+    return WholeTask(
+        number=task.number,
+        title=task.title,
+        status=task.status,
+        version=task.version,
+        created=format_minute(task.created_at),
+        updated=format_minute(task.updated_at),
+        completed=format_minute(task.completed_at) if task.completed_at else "",
+        priority=task.priority,
+        due=task.due,
+        tags=task.tags,
+        project=UNSET if task.project == here else task.project,
+        blocked_elsewhere=task.waits_elsewhere,
+        subtasks=_write_progress(task),
+        unticked=len(texts.find_boxes(task.description or "")),
+        holder=claim.holder if claim else "",
+        until=format_minute(claim.until) if claim else "",
+        fence=claim.fence if claim else 0,
+    )
+
+
+def _list_neighbours(found: Sequence[Task]) -> list[Neighbour]:
+    return [Neighbour(one.number, one.title, one.status) for one in found]
 
 
 def _format_head(task: Task, whole: WholeTask) -> str:

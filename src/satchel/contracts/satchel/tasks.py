@@ -58,7 +58,7 @@ def list_tasks(context: Context, args: tools.ListTasks) -> Body:
         text=args.query or "",
         tags=read_tags(args.tags),
         needs_all_tags=args.match == "all",
-        holder_key=task_answers.find_holder(context).key if status == "ready" else None,
+        holder_key=answers.find_holder(context).key if status == "ready" else None,
     )
     after = TaskPosition(last[1], int(last[2]), int(last[3]), last[4] or None) if last else None
     found, has_more = tasks.list_page(context.tx, context.scope, query, limit=args.limit, after=after)
@@ -184,17 +184,17 @@ def update_task(context: Context, args: tools.UpdateTask) -> Body:
         due=answers.none_if_empty(args.due),
         blocked_by=_read_blockers(context, args),
         parent=_find_parent(context, args.parent, args.project),
-        status=args.status if args.status is UNSET else tasks.choose_status(context.tx, before, args.status),
+        status=tasks.choose_status(context.tx, before, args.status, args.to),
     )
-    version, fence, holder = args.expected_version or None, args.fence or None, task_answers.find_protector(context)
+    version, fence, holder = args.expected_version or None, args.fence or None, answers.find_protector(context)
     with name_target():
         after = tasks.update(context.tx, context.scope, before, patch, version, fence, holder=holder)
     _add_note(context, after, args.note)
     is_changed = after.version != before.version or args.note is not UNSET
     notes = task_answers.describe_holder(context, before) if is_changed and not fence else []
-    notes += task_answers.describe_move(before, after)
-    asks_again = args.status == "completed" and after.status == "review"
-    if asks_again or (after.status in _SETTLED and after.status != before.status):
+    if after.project != before.project:
+        notes.append(f"#{after.number}{task_answers.describe_move(before.project, after.project)}")
+    if after.status in _SETTLED and (args.status is not UNSET or after.status != before.status):
         notes += task_answers.describe_closing(context, after)
     return _reply("Updated" if is_changed else "Unchanged", context, after, before, notes)
 
@@ -202,7 +202,7 @@ def update_task(context: Context, args: tools.UpdateTask) -> Body:
 @task_answers.tells_taken
 def complete_task(context: Context, args: tools.CompleteTask) -> Body:
     before = _lock_task(context, args)
-    fence, holder = args.fence or None, task_answers.find_protector(context)
+    fence, holder = args.fence or None, answers.find_protector(context)
     status = tasks.choose_status(context.tx, before, "completed")
     was_completed = before.status == status
     after = tasks.update(context.tx, context.scope, before, TaskPatch(status=status), fence=fence, holder=holder)
@@ -236,10 +236,7 @@ def _find_parent(context: Context, reference: str | UnsetType, project: str | Un
     """Return the number of the parent that a call names; None for an empty text, which detaches a subtask."""
     if reference is UNSET:
         return UNSET
-    if not reference:
-        return None
-    with _name_project(context, project):
-        return tasks.find_number(context.tx, context.scope, reference, project or None)
+    return _find_numbers(context, [reference], project)[0] if reference else None
 
 
 def _add_note(context: Context, task: Task, note: str | UnsetType) -> None:
@@ -263,7 +260,7 @@ def _reply(
 def claim_task(context: Context, args: tools.ClaimTask) -> Body:
     if args.release:
         return _release(context, args)
-    holder, notes = task_answers.find_holder(context), list[str]()
+    holder, notes = answers.find_holder(context), list[str]()
     if args.task is not UNSET:
         found = _lock_task(context, args)
         task, claim = tasks.claim(context.tx, context.scope, found, holder, args.minutes, takes_over=args.take_over)
@@ -285,7 +282,7 @@ def _release(context: Context, args: tools.ClaimTask) -> Body:
     if args.task is UNSET:
         raise WrongArgument("task", "required")
     before = _lock_task(context, args)
-    holder, takes_over = task_answers.find_holder(context), args.take_over or context.scope.is_person
+    holder, takes_over = answers.find_holder(context), args.take_over or context.scope.is_person
     task = tasks.release(context.tx, context.scope, before, holder, takes_over=takes_over)
     here, was_claimed = task.project or context.scope.project, before.claim is not None
     text = f"Gave back #{task.number}" if was_claimed else f"#{task.number} was not claimed"

@@ -88,9 +88,11 @@ def _show(part: texts.TextPart, notes: tuple[str, ...] = ()) -> Reading:
 
 def _show_beginning(text: str, *, has_headings: bool, takes_only_lines: bool) -> Reading:
     part = texts.take_beginning(text)
-    outline, left_out = texts.make_outline(text) if has_headings else ((), 0)
+    outline, others = texts.make_outline(text) if has_headings else ((), ())
     headings = tuple(f"{one.line} {'#' * one.level} {one.text[:200]}" for one in outline)
-    more = f" Its outline leaves out {left_out} headings." if left_out else ""
+    more = ""
+    if others:
+        more = f" Its outline leaves out {format_count(len(others), 'heading')}, the first in line {others[0].line}."
     if part.last == 1 and len(part.text.rstrip("\n")) < len(text.partition("\n")[0]):
         more += " Line 1 is longer than what is shown."
     ways = 'lines (like "40-90"), a heading, or ' if headings else 'lines (like "40-90") or ' if part.total > 1 else ""
@@ -114,7 +116,7 @@ def make_link(uri: str, name: str, mime_type: str, size: int) -> dict[str, Any]:
 
 def find_links(context: Context, kind: ItemKind, item: Linked) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the links from and to an item, each as a reference and a title."""
-    to, back = links.of(context.tx, context.scope, kind, item)
+    to, back = links.of(context.tx, context.scope, kind, item, context.here)
     missing = [one for one in to if one.is_missing and not _is_elsewhere(context, one)]
     told = [f"{_format_link(one)} (not found)" if one in missing else _format_link(one) for one in to]
     return tuple(told), tuple(map(_format_link, back))
@@ -124,7 +126,7 @@ def _is_elsewhere(context: Context, link: links.Link) -> bool:
     """Return whether a link points to a library or the personal project."""
     if link.kind == "prompt" and context.libraries.find(link.key) is not None:
         return True
-    scope = context.within(link.project).scope
+    scope = context.within(link.project or context.here).scope
     return link.kind in ("prompt", "document") and layers.has_personal(context.tx, scope, link.kind, link.key)
 
 

@@ -310,7 +310,7 @@ class Search(Struct):
 
 
 class CatchUp(InProject):
-    since: Annotated[str, Meta(description="Time, 2h, 3d", extra=_LINE)] | UnsetType = UNSET
+    since: Annotated[str, Meta(description="Time, 2h or marker", extra=_LINE)] | UnsetType = UNSET
 
 
 class Remember(InProject):
@@ -588,7 +588,7 @@ class CompleteTask(Struct):
 class ClaimTask(Struct):
     task: Annotated[TaskReference, Meta(description="Default: the next ready")] | UnsetType = UNSET
     minutes: Annotated[int, Meta(extra=hidden(minimum=1, maximum=MAX_CLAIM_MINUTES))] = 30
-    release: Annotated[bool, Meta(description="Release it")] = False
+    release: bool = False
     take_over: Annotated[bool, Meta(description="From another agent")] = False
     project: Project | UnsetType = UNSET
 
@@ -606,14 +606,17 @@ class Where(Struct):
 
     kind: Literal["prompt", "document", "task"] | UnsetType = UNSET
     tags: Tags | UnsetType = UNSET
+    match: Match = "all"  # a bulk change should rather reach too few items than too many
     status: TaskFilter | UnsetType = UNSET
+    priority: KnownPriority | UnsetType = UNSET
+    due: Annotated[str, Meta(extra=_LINE)] | UnsetType = UNSET
     query: Annotated[str, Meta(extra=_QUERY)] | UnsetType = UNSET
 
 
 Matching = Annotated[
     Where,
     Meta(
-        description="Instead of items: kind, tags, status, query",
+        description="Instead of items: kind, tags (all), status, priority, due, query",
         extra_json_schema={"properties": None, "required": None},  # the description names them
     ),
 ]
@@ -933,7 +936,7 @@ TOOLS = (
     _item(
         "update_items",
         UpdateItems,
-        "Change many items, all or none: tags (+x, -x), status, priority, due, or move and copy them",
+        "Change, move or copy items, all or none; tags: all, or +x, -x",
         answer_of("items", items=list_of(ITEM), ready=TASKS, dry_run=BOOLEAN),
         UPDATES,
         at_least_one=("tags", "status", "priority", "due", "to"),
