@@ -45,6 +45,13 @@ def test_a_plan_with_subtasks_is_added_completed_and_taken_apart(agent: Client) 
     assert refusal(agent, "add_tasks", lines=["A in:2"])["message"] == (
         "lines[0]: in:2 names no task of this call: the highest position is 1."
     )
+    # The tasks of a refused call have no numbers.
+    assert refusal(agent, "add_tasks", lines=["A in:2", "B in:1"]) == {
+        "code": "invalid_argument",
+        "message": "lines[0]: Some lines are subtasks of each other: 1 → 2 → 1.",
+        "hint": HINT,
+        "argument": "lines",
+    }
     done = ok(agent, "complete_task", task=2)
     assert done["notes"] == ["All subtasks of #3 Build are closed: it can be completed."]
     assert done["ready"] == [{"number": 3, "title": "Build", "tags": ["code"], "parent": 1, "subtasks": "1/1"}]

@@ -56,6 +56,7 @@ def add_commands(group: click.Group, kind: Kind, *narrowing: Option) -> None:
     def delete(session: Session, refs: tuple[str, ...], *, is_dry_run: bool, yes: bool = True, **options: Any) -> None:
         project, tags = options.pop("wanted", None), [*options.pop("tags", ())]
         where = {name: value for name, value in {**options, "tags": tags}.items() if value}
+        where |= {"match": "any"} if tags else {}
         if bool(refs) == bool(where):
             raise click.UsageError(f"Give the {noun}s as REF, or select them with options such as --search, not both.")
         given = {"items": name_several(session, kind, refs)} if refs else {"where": {"kind": kind, **where}}

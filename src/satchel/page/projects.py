@@ -1,6 +1,7 @@
 """Projects: list, add, rename, set who reviews their tasks, delete."""
 
 from satchel.errors import SatchelError
+from satchel.model import Reviewer
 from satchel.page import words
 from satchel.page.visit import MOST_COUNTED, Answer, Redirect, Shown, Visit, link
 from satchel.services import projects
@@ -35,9 +36,10 @@ def rename(visit: Visit) -> Answer:
 
 def set_review(visit: Visit) -> Answer:
     """Set who must accept the tasks that agents complete in a project."""
-    name, review = visit.path["project"], "people" if visit.field("review") else None
+    name = visit.path["project"]
+    review: Reviewer | None = "people" if visit.field("review") else None
     projects.check_unlimited(visit.scope, name)
-    visit.write(lambda tx: projects.set_review(tx, name, review))  # type: ignore[arg-type]
+    visit.write(lambda tx: projects.set_review(tx, name, review))
     said = "People review the tasks that agents complete" if review else "Agents complete tasks without review"
     return Redirect(link("projects"), f"{said} in project {name}.", can_undo=True)
 

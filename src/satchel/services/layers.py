@@ -313,13 +313,9 @@ def list_tags(tx: Tx, scope: Scope) -> list[TagCount]:
 # -- unknown names ----------------------------------------------------------------------------------------------
 
 
-def suggest(tx: Tx, scope: Scope, kind: LayeredKind, reference: str) -> tuple[str, ...]:
-    """Suggest up to three names similar to a mistyped one, first from the project, then from the personal one."""
-    return tuple(dict.fromkeys(name for name, _ in suggest_titles(tx, scope, kind, reference)))[:3]
-
-
-def suggest_titles(tx: Tx, scope: Scope, kind: LayeredKind, reference: str) -> list[tuple[str, str]]:
-    """Return name and title of up to three items of each project, whose names or titles resemble a text."""
+def suggest(tx: Tx, scope: Scope, kind: LayeredKind, reference: str, *, by_words: bool = True) -> list[tuple[str, str]]:
+    """Suggest name and title of up to three items similar to a mistyped one, the project's before personal ones."""
     lower = find_personal(tx, scope)
     places = [scope] if lower is None else [scope, lower]
-    return [(name, title or name) for place in places for _, name, title in lookup.suggest(tx, place, kind, reference)]
+    found = [one for place in places for one in lookup.suggest(tx, place, kind, reference, by_words=by_words)]
+    return list({name: (name, title or name) for _, name, title in reversed(found)}.values())[::-1][:3]

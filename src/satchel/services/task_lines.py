@@ -274,7 +274,8 @@ def add_all(
     labels = _number_labels(lines)
     for line in lines:
         _check_positions(line, len(lines))
-    waits = [[at for one in line.after if (at := _find_line(one, labels)) is not None] for line in lines]
+    waits = [_find_lines(line.after, labels) for line in lines]
+    _sort(lines, [_find_lines([line.parent] if line.parent else [], labels) for line in lines], "in")
     added: dict[int, Task] = {}
 
     def number_of(reference: str) -> int | None:
@@ -283,7 +284,7 @@ def add_all(
             return int(reference[1:])
         return added[at].number if at in added else None
 
-    for index in _sort(lines, waits):
+    for index in _sort(lines, waits, "after"):
         line = lines[index]
         blockers = [number for one in line.after if (number := number_of(one)) is not None]
         parent = number_of(line.parent) if line.parent else None
@@ -294,10 +295,7 @@ def add_all(
         report(len(added))
     for index, line in enumerate(lines):
         if line.parent and added[index].parent is None:  # its parent was added after it, because it waits for it
-            try:
-                tasks.update(tx, scope, added[index].number, TaskPatch(parent=number_of(line.parent)))
-            except Refused as refused:
-                raise EntryRefused(place_of(line.place), refused) from refused
+            tasks.update(tx, scope, added[index].number, TaskPatch(parent=number_of(line.parent)))
     found = [added[index] for index in range(len(lines))]
     # Read parents again, because they now have subtasks.
     return tasks.list_some(tx, scope, [task.number for task in found]) if any(line.parent for line in lines) else found
@@ -355,14 +353,22 @@ def _find_line(reference: str, labels: dict[int, int]) -> int | None:
     return labels.get(int(reference[1:])) if reference[0] == "#" else int(reference) - 1
 
 
-def _sort(lines: Sequence[TaskLine], waits: Sequence[Sequence[int]]) -> list[int]:
-    """Sort the indexes of lines so that each follows those that it waits for; otherwise keep the order."""
+def _find_lines(references: Sequence[str], labels: dict[int, int]) -> list[int]:
+    return [at for one in references if (at := _find_line(one, labels)) is not None]
+
+
+def _sort(lines: Sequence[TaskLine], waits: Sequence[Sequence[int]], sign: Literal["after", "in"]) -> list[int]:
+    """Sort the indexes of lines so that each follows those that it waits for; otherwise keep the order.
+
+    Raises:
+        EntryRefused: some lines wait for each other; the error is about the fact that begins with `sign`.
+    """
     order: dict[int, None] = {}
     left = list(range(len(waits)))
     while left:
         ready = next((index for index in left if all(one in order for one in waits[index])), None)
         if ready is None:
-            wrong = WrongArgument("after", "acyclic", value=_name_circle(lines, waits, left), kind="task")
+            wrong = WrongArgument(sign, "acyclic", value=_name_circle(lines, waits, left), kind="task")
             raise EntryRefused(place_of(lines[left[0]].place), wrong)
         order[ready] = None
         left.remove(ready)

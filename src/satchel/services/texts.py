@@ -290,34 +290,32 @@ def make_outline(text: str) -> tuple[tuple[Heading, ...], tuple[Heading, ...]]:
 
 def find_headings(text: str) -> Iterator[Heading]:
     """Find the headings that begin with `#`, outside fenced code and front matter."""
-    fence, start = "", _end_of_front_matter(text.split("\n", 200))
-    for number, line in enumerate(islice(StringIO(text, newline="\n"), start, None), start + 1):
-        mark = re.match(_FENCE, line) if "`" in line or "~" in line else None
-        if mark and not fence:
-            fence = mark[1]
-        elif mark and mark[1].startswith(fence) and line.strip() == mark[1]:
-            fence = ""
-        elif not fence and "#" in line[:4]:
-            found = re.fullmatch(_HEADING, line.rstrip("\r\n"))
-            if found and found[2]:
-                yield Heading(number, len(found[1]), found[2])
+    start = _end_of_front_matter(text.split("\n", 200))
+    for number, line in _read_prose(text, start):
+        found = re.fullmatch(_HEADING, line.rstrip("\r\n")) if "#" in line[:4] else None
+        if found and found[2]:
+            yield Heading(number, len(found[1]), found[2])
 
 
 def find_boxes(text: str) -> list[str]:
     """Return the texts of the unticked boxes of a text: lines that begin with `- [ ] `, outside fenced code."""
     if "- [ ]" not in text:
         return []
+    found = (re.match(r"\s*- \[ \]\s(.*)", line) for _, line in _read_prose(text))
+    return [box[1].strip() for box in found if box and box[1].strip()]
+
+
+def _read_prose(text: str, start: int = 0) -> Iterator[tuple[int, str]]:
+    """Yield the lines outside fenced code after the first `start` ones, with their numbers from 1."""
     fence = ""
-    found = []
-    for line in text.split("\n"):
-        mark = re.match(_FENCE, line)
+    for number, line in enumerate(islice(StringIO(text, newline="\n"), start, None), start + 1):
+        mark = re.match(_FENCE, line) if "`" in line or "~" in line else None
         if mark and not fence:
             fence = mark[1]
         elif mark and mark[1].startswith(fence) and line.strip() == mark[1]:
             fence = ""
-        elif not fence and (box := re.match(r"\s*- \[ \]\s(.*)", line)) and box[1].strip():
-            found.append(box[1].strip())
-    return found
+        elif not fence:
+            yield number, line
 
 
 def _end_of_front_matter(lines: list[str]) -> int:

@@ -69,6 +69,7 @@ SENTENCES: Mapping[tuple[str, str], str] = {
     ("blocked_by", "acyclic"): "A task cannot wait for itself: {value}",
     ("parent", "acyclic"): "A task cannot be a subtask of itself: {value}",
     ("after", "acyclic"): "Some lines wait for each other: {value}",
+    ("in", "acyclic"): "Some lines are subtasks of each other: {value}",
     ("after", "maximum"): "after:{value} names no task of this call: the highest position is {limit}",
     ("in", "maximum"): "in:{value} names no task of this call: the highest position is {limit}",
     ("lines", "grammar"): "{value} exclude each other",

@@ -54,7 +54,6 @@ class FoundText(Struct, frozen=True):
     replaced_by: str | None = None
     project: int | None = None  # its number
     notes: str = ""  # on a task, the last one first
-    layer: str = ""  # the personal project, if the item is from there
 
 
 # -- spaces -----------------------------------------------------------------------------------------------------

@@ -491,6 +491,7 @@ _ARGUMENT_HINTS = {  # by field and rule
     ("blocked_by", "acyclic"): "Remove a task from blocked_by.",
     ("parent", "acyclic"): "Choose another parent, or detach one of these tasks with an empty parent.",
     ("after", "acyclic"): "Remove one of the after: parts.",
+    ("in", "acyclic"): "Remove one of the in: parts.",
     ("after", "maximum"): "A bare number is a task's position in the call, from 1; write an existing task with #.",
     ("in", "maximum"): "A bare number is a task's position in the call, from 1; write an existing task with #.",
     ("lines", "minLength"): 'For example ["Write docs !high +docs", "Test after:1"].',
