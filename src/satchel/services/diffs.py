@@ -61,8 +61,8 @@ def diff(
 def list_changed_fields(tx: Tx, item: Item, versions: Sequence[Version]) -> dict[int, tuple[str, ...]]:
     """Return the fields that each of some versions of an item changed, by the numbers of these changes.
 
-    Of a text, the number of changed lines follows. There are no fields for the first version that history has, nor for
-    those that are reached only after rebuilding too many bytes.
+    A text comes with its number of changed lines. The oldest version in history has no fields; neither do versions that
+    could only be compared after rebuilding too many bytes.
     """
     found: dict[int, tuple[str, ...]] = {}
     size = 0

@@ -75,8 +75,22 @@ def of(tx: Tx, scope: Scope, kind: ItemKind, item: Linked, here: str = "") -> tu
     # Tasks may have links in their notes.
     has_links = isinstance(item, Task) or _has_links(item) or list_included(item)
     found = rows.of(tx, kind, item.number) if has_links else []
-    targets = list(dict.fromkeys(found))[:_SHOWN]
-    titles, home = _titles(tx, scope, targets), _name_home(scope, item)
+    to = _resolve(tx, scope, list(dict.fromkeys(found))[:_SHOWN], _name_home(scope, item), here)
+    return to, referrers(tx, scope, kind, item, here)
+
+
+def find_missing(tx: Tx, scope: Scope, new: str, old: str, here: str) -> list[Link]:
+    """Return the links of a new text in the scope's project, but not of the old one, that lead to nothing."""
+    if rows.SCHEME not in new or new == old:
+        return []
+    before = rows.find_targets(old)
+    targets = [one for one in rows.find_targets(new) if one not in before]
+    return [one for one in _resolve(tx, scope, targets, scope.project, here) if one.is_missing]
+
+
+def _resolve(tx: Tx, scope: Scope, targets: Sequence[Target], home: str, here: str) -> list[Link]:
+    """Return the targets of an item whose names are looked up in the project `home` as links."""
+    titles = _titles(tx, scope, targets)
     known = {("task", key) for key in titles} | _find_texts(tx, scope, home, targets)
     to: dict[tuple[str, str, str], Link] = {}
     for one, key in targets:
@@ -84,7 +98,7 @@ def of(tx: Tx, scope: Scope, kind: ItemKind, item: Linked, here: str = "") -> tu
         there = "" if one == "task" or (project or home) == here else project or home
         title, is_missing = titles.get(key, "") if one == "task" else "", (one, key) not in known
         to[one, name, there] = Link(kind=one, key=name, title=title, project=there, is_missing=is_missing)
-    return list(to.values()), referrers(tx, scope, kind, item, here)
+    return list(to.values())
 
 
 def referrers(tx: Tx, scope: Scope, kind: ItemKind, item: Linked, here: str = "") -> list[Link]:

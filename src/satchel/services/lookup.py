@@ -31,6 +31,7 @@ Reference = str | Item
 NAMED: tuple[FoundKind, ...] = ("prompt", "document", "task")  # the kinds that a bare name or title may mean
 
 _SCHEME = "satchel://"
+_DOCUMENT = "satchel://document/"
 _MOST_NAMED = 3  # tasks of one title that an error names
 _MOST_DELETED = 500  # deleted items to compare, newest first: a wrong reference must cost little
 _LONGEST_NUMBER = 19  # digits; a number of this length may exceed the 64 bits of a key
@@ -55,8 +56,11 @@ def without_scheme(kind: ItemKind, reference: str) -> str:
 def split_project(reference: str) -> tuple[str, str]:
     """Split a link with a project, `satchel://prompt/web/tone`, into the project and the link in that project.
 
-    The project is empty for any other reference.
+    The project is empty for any other reference. `satchel://document/NAME` becomes `satchel://resource/NAME`: agents
+    write so, because the kind has this name everywhere else.
     """
+    if reference.strip().startswith(_DOCUMENT):
+        reference = uri_of("document", reference.strip().removeprefix(_DOCUMENT))
     for kind in NAMED[:2]:  # a task has the same number in every project
         name = without_scheme(kind, reference)
         if name != reference.strip():

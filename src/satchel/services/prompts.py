@@ -184,7 +184,7 @@ def set_label(tx: Tx, scope: Scope, prompt: Prompt, label: str, version: int | N
 
     Raises:
         VersionMissing: history does not have this version.
-        WrongArgument: the label has other characters, or the prompt has too many labels.
+        WrongArgument: the label has characters that are not allowed, or the prompt has too many labels.
     """
     known = _check_label(tx, prompt, label)
     if label not in known and len(known) >= MOST_LABELS:
@@ -201,7 +201,7 @@ def remove_label(tx: Tx, scope: Scope, prompt: Prompt, label: str) -> int:
 
     Raises:
         LabelMissing: the prompt has no such label.
-        WrongArgument: no label has this form.
+        WrongArgument: the label has characters that are not allowed.
     """
     known = _check_label(tx, prompt, label)
     if label not in known:

@@ -18,8 +18,8 @@ Kind = Literal["prompt", "document", "task"]
 Target = tuple[Kind, str]  # the name in a URI, or the number of a task
 
 SCHEME = "satchel://"
-_URI = r"satchel://(?:(task)/([0-9]{1,18})(?![0-9A-Za-z_%])|(prompt|resource)/([^\s<>\"'`()\[\]{}|\\^]+))"
-_KINDS: dict[str, Kind] = {"prompt": "prompt", "resource": "document"}  # by the word in a URI
+_URI = r"satchel://(?:(task)/([0-9]{1,18})(?![0-9A-Za-z_%])|(prompt|resource|document)/([^\s<>\"'`()\[\]{}|\\^]+))"
+_KINDS: dict[str, Kind] = {"prompt": "prompt", "resource": "document", "document": "document"}  # by the word in a URI
 _AT_THE_END = ".,;:!?*~"  # belongs to a sentence or an emphasis, not to a name
 
 # Names of items have no other characters. The statement may stand in a comment, which only the engine can tell.

@@ -24,12 +24,13 @@ def add_resources(context: Context, args: tools.AddResources) -> Body:
         row = make_row(document, is_echo=True)
         return row, format_row(row), notes
 
-    return answers.add_all(context, "resources", args.resources, args.key, add)
+    reply = answers.add_all(context, "resources", args.resources, args.key, add)
+    return answers.add_notes(reply, texts.describe_new_links(context, [one.content for one in args.resources]))
 
 
 def add_resource(context: Context, args: tools.AddResource) -> Body:
     document, notes = _add(context, args)
-    row = make_row(document, is_echo=True)
+    row, notes = make_row(document, is_echo=True), notes + texts.describe_new_links(context, [args.content])
     return answers.reply_echo(context, "Added to", format_row(row), notes, resource=row)
 
 
@@ -95,7 +96,10 @@ def update_resource(context: Context, args: tools.UpdateResource) -> Body:
     )
     document = documents.update(context.tx, context.scope, seen.name, patch, args.expected_version or None)
     row, done = make_row(document, is_echo=True), "Unchanged in" if document.version == seen.version else "Updated in"
-    return answers.reply_echo(context, done, format_row(row), _describe_renaming(context, seen, document), resource=row)
+    notes = _describe_renaming(context, seen, document)
+    if isinstance(document.content, str) and isinstance(seen.content, str):
+        notes += texts.describe_missing(context, [(context.scope.project, document.content, seen.content)])
+    return answers.reply_echo(context, done, format_row(row), notes, resource=row)
 
 
 def _describe_renaming(context: Context, before: Document, after: Document) -> list[str]:

@@ -20,6 +20,7 @@ from satchel.contracts.satchel import tasks as task_tools
 from satchel.contracts.satchel.answers import format_item
 from satchel.contracts.satchel.errors import WrongValue, describe, name_place, name_target
 from satchel.contracts.satchel.templates import check_templates, find_in_libraries, settle_update
+from satchel.contracts.satchel.texts import describe_missing
 from satchel.errors import NotFound, StoreConflict, VersionConflict, WrongArgument
 from satchel.model import (
     Document,
@@ -386,6 +387,7 @@ def _edit_and_save(context: Context, args: tools.EditText, checked: Checked) -> 
     key = item.key
     try:
         version, notes = _save(context, item, edited.text, checked)
+        notes += describe_missing(context, [(_find_home(context, item), edited.text, str(item.content))])
     except VersionConflict as clash:  # another call changed it after the read, which only PostgreSQL allows
         raise StoreConflict(f"{key} was changed while it was edited") from clash
     except WrongArgument as wrong:  # the field of the error is not an argument of this tool
@@ -398,6 +400,12 @@ def _edit_and_save(context: Context, args: tools.EditText, checked: Checked) -> 
         members["more"] = edited.more
         lines.append(f"and {format_count(edited.more, 'more line')}")
     return answers.reply(context, "\n".join(lines), notes=notes, item=key, version=version, **members)
+
+
+def _find_home(context: Context, item: Item) -> str:
+    """Return the project in which the names of an item's links are looked up."""
+    number = item.project if item.kind == "task" else None
+    return projects.names_of(context.tx, [number]).get(number, "") if number else ""
 
 
 def _save(context: Context, item: Item, text: str, checked: Checked) -> tuple[int, list[str]]:

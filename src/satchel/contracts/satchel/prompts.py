@@ -176,7 +176,8 @@ def add_prompts(context: Context, args: tools.AddPrompts) -> Body:
         return row, format_row(row), [f"{prompt.name}: {note}" for note in notes]
 
     with context.write() as opened:
-        return answers.add_all(opened, "prompts", args.prompts, args.key, add)
+        reply = answers.add_all(opened, "prompts", args.prompts, args.key, add)
+        return answers.add_notes(reply, texts.describe_new_links(opened, [one.content for one in args.prompts]))
 
 
 def add_prompt(context: Context, args: tools.AddPrompt) -> Body:
@@ -184,7 +185,7 @@ def add_prompt(context: Context, args: tools.AddPrompt) -> Body:
     checked = check_templates(context, named, are_new=True)
     with context.write() as opened:
         prompt, notes = _add(opened, args, checked)
-        row = make_row(prompt, is_echo=True)
+        row, notes = make_row(prompt, is_echo=True), notes + texts.describe_new_links(opened, [args.content])
         return answers.reply_echo(opened, "Added to", format_row(row), notes, prompt=row)
 
 
@@ -223,6 +224,7 @@ def update_prompt(context: Context, args: tools.UpdatePrompt) -> Body:
             said = _set_label(opened, prompt, args.label, args.version or None)
             notes, is_same = [*notes, *said], is_same and not said
             row = replace(row, labels=_list_labels(opened, prompt))
+        notes += texts.describe_missing(opened, [(opened.scope.project, prompt.content, seen.content)])
         return answers.reply_echo(
             opened, "Unchanged in" if is_same else "Updated in", format_row(row), notes, prompt=row
         )

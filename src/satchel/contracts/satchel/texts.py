@@ -1,6 +1,6 @@
 """Texts in answers: a part of a prompt or document, its outline, its links from and to other items."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType
@@ -13,6 +13,8 @@ from satchel.errors import MissingPart, WrongArgument
 from satchel.model import ItemKind
 from satchel.services import layers, links, texts
 from satchel.services.links import Linked
+
+_MOST_MISSING = 10  # links in a note
 
 
 class Reading(Struct, frozen=True, kw_only=True):
@@ -120,6 +122,25 @@ def find_links(context: Context, kind: ItemKind, item: Linked) -> tuple[tuple[st
     missing = [one for one in to if one.is_missing and not _is_elsewhere(context, one)]
     told = [f"{_format_link(one)} (not found)" if one in missing else _format_link(one) for one in to]
     return tuple(told), tuple(map(_format_link, back))
+
+
+def describe_new_links(context: Context, contents: Iterable[str]) -> list[str]:
+    """Return a note on the links in new texts of the current project that lead to nothing."""
+    return describe_missing(context, [(context.scope.project, one, "") for one in contents])
+
+
+def describe_missing(context: Context, texts: Iterable[tuple[str, str, str]]) -> list[str]:
+    """Return a note on new links that lead to nothing; each text comes with its project, and with the old text."""
+    missing: dict[str, None] = {}
+    for project, new, old in texts:
+        there = context.within(project)
+        found = links.find_missing(there.tx, there.scope, new, old, context.here)
+        missing |= dict.fromkeys(one.reference for one in found if not _is_elsewhere(there, one))
+    if not missing:
+        return []
+    more = [f"{len(missing) - _MOST_MISSING} more"] if len(missing) > _MOST_MISSING else []
+    *most, last = [*missing][:_MOST_MISSING] + more
+    return [f"{', '.join(most)} and {last} lead to nothing yet." if most else f"{last} leads to nothing yet."]
 
 
 def _is_elsewhere(context: Context, link: links.Link) -> bool:
