@@ -97,15 +97,16 @@ def _change_all(
         with context.write() as opened:
             named = _find_named(opened, args)
             if not named:
-                raise _RolledBack(answers.reply(opened, _describe_no_match(opened, args), **{member: []}))
+                members = {member: [], **({"dry_run": True} if args.dry_run is True else {})}
+                raise _RolledBack(answers.reply(opened, _describe_no_match(opened, args), **members))
             numbers = [one.item.number for one in named if one.item.kind == "task"]
             tasks.check_claims(tasks.list_some(opened.tx, opened.scope, numbers), answers.find_protector(opened))
             answer = change(opened, args, named)
             if args.dry_run is True:
-                raise _RolledBack(answer)
+                raise _RolledBack(_mark_dry_run(answer))
             return answer
     except _RolledBack as stop:
-        return _mark_dry_run(stop.answer) if args.dry_run is True else stop.answer
+        return stop.answer
 
 
 def _mark_dry_run(answer: Reply) -> Reply:
@@ -246,7 +247,7 @@ def _check_found(context: Context, reference: str, item: Item | None = None) -> 
 
 def _confirm(context: Context, args: BulkChange, what: str, named: Sequence[_Named], where: str = "") -> None:
     """Ask the user before many items are deleted, cancelled or moved."""
-    if len(named) <= _MOST_UNASKED or args.dry_run:
+    if len(named) <= _MOST_UNASKED or args.dry_run is True:
         return
     first = ", ".join(format_item(one.item)[:_NAMED] for one in named[:_MOST_UNASKED])
     context.confirm(f"{what} {len(named)} items{where}? {first}, and {len(named) - _MOST_UNASKED} more.")
