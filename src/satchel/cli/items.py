@@ -59,7 +59,9 @@ def add_commands(group: click.Group, kind: Kind, *narrowing: Option) -> None:
         where |= {"match": "any"} if tags else {}
         if bool(refs) == bool(where):
             raise click.UsageError(f"Give the {noun}s as REF, or select them with options such as --search, not both.")
-        given = {"items": name_several(session, kind, refs)} if refs else {"where": {"kind": kind, **where}}
+        given = (
+            {"items": name_several(session, kind, refs)} if refs else {"where": {"kind": kind, "match": "any", **where}}
+        )
         if not yes and not is_dry_run:
             going = refs or [
                 one["item"] for one in session.call("delete", **given, project=project, dry_run=True).value["deleted"]

@@ -124,7 +124,7 @@ def find_replacement(
 ) -> str | UnsetType | None:
     """Return the name of the prompt or document that replaces an item of the same kind; its link in another project.
 
-    UNSET and None are returned unchanged, and so is the name that the item has already, even if it names nothing now.
+    UNSET and None are returned unchanged. A replacement that is set already stays valid, even if it no longer exists.
 
     Raises:
         WrongArgument: the reference names the item itself.

@@ -129,7 +129,6 @@ _REMOVE = "delete from search_items where {0} in :items"
 _BY_NAME = "select {0} from search_items where space in :spaces and name_key = :key order by number limit 4"
 _BY_TITLE = "select {0} from search_items where space in :spaces and title_key = :key order by number limit 4"
 
-_TABLES: dict[FoundKind, str] = {"prompt": "prompts", "document": "documents"}
 _OF_SPACE = {kind: f"select {kind} from search_items where space = :space" for kind in KINDS}
 
 
@@ -207,7 +206,7 @@ def find_anywhere(
     """Return project and name of the first prompts or documents of some projects that a reference may mean."""
     found = find_alike(tx, [space for space, _ in list_spaces(tx, projects, [kind])], kind, reference)
     sql = f"""
-        select j.name, one.name from {_TABLES[kind]} one join projects j on j.number = one.project
+        select j.name, one.name from {kind}s one join projects j on j.number = one.project
         where one.number in :numbers and one.deleted_at is null and j.deleted_at is null order by j.name limit :limit
     """
     return [(project, name) for project, name in tx.all(sql, numbers=found, limit=limit)]

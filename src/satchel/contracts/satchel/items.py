@@ -97,7 +97,7 @@ def _change_all(
         with context.write() as opened:
             named = _find_named(opened, args)
             if not named:
-                members = {member: [], **({"dry_run": True} if args.dry_run is True else {})}
+                members: dict[str, Any] = {member: [], **({"dry_run": True} if args.dry_run is True else {})}
                 raise _RolledBack(answers.reply(opened, _describe_no_match(opened, args), **members))
             numbers = [one.item.number for one in named if one.item.kind == "task"]
             tasks.check_claims(tasks.list_some(opened.tx, opened.scope, numbers), answers.find_protector(opened))
@@ -228,12 +228,12 @@ def _list_kinds(context: Context, where: tools.Where) -> list[ItemKind]:
 
 def _check_found(context: Context, reference: str, item: Item | None = None) -> Item:
     """Return `item`, or else the item that a reference names, if the caller may change it."""
-    context, reference = answers.follow(context, reference)
-    in_library = find_in_libraries(context, reference)
+    context, short = answers.follow(context, reference)
+    in_library = find_in_libraries(context, short)
     if in_library is not None:
         raise WrongArgument("prompt", "readOnly", value=in_library.name)
     try:
-        item = item or lookup.find(context.tx, context.scope, reference)
+        item = item or lookup.find(context.tx, context.scope, short)
     except NotFound as missing:
         if missing.kind == "project":
             raise
@@ -364,7 +364,8 @@ def edit_text(context: Context, args: tools.EditText) -> Body:
     args = replace(args, item=reference)
     with context.read() as opened:
         item, edited = _edit(opened, args)
-    checked = check_templates(context, [(item.name, edited.text)] if item.kind == "prompt" else [])
+    contents = [(item.name, edited.text), ("", str(item.content))] if item.kind == "prompt" else []
+    checked = check_templates(context, contents)
     with context.write() as opened:
         return _edit_and_save(opened, args, checked)
 
