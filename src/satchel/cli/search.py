@@ -76,9 +76,7 @@ def catch_up(session: Session, since: str | None, brief: bool, hook: str | None)
         text = _write_brief(answer.value)
         click.echo(text if hook is None else hooks.write_answer(BY_NAME[hook], text), nl=False)
         return
-    text = answer.text
-    for tool, instead in _COMMANDS.items():
-        text = re.sub(rf"^(and .*: ){tool}$", rf"\1{instead}", text, flags=re.MULTILINE)
+    text = re.sub("(?m)^(and .*: )(.+)$", lambda line: line[1] + _COMMANDS.get(line[2], line[2]), answer.text)
     session.say(text, answer.value)
 
 
