@@ -245,13 +245,8 @@ def read_labelled(tx: Tx, scope: Scope, prompt: Prompt, label: str) -> Prompt:
 
 
 def count_use(tx: Tx, prompt: Prompt) -> None:
-    """Count a use of a prompt that was read for it. A use is no change: it has no version, and nobody is notified."""
+    """Count a use of a prompt; this is no change, so it makes no version and notifies nobody."""
     rows.count_use(tx, prompt.project, prompt.number)
-
-
-def list_expired(tx: Tx, scope: Scope, since: str, limit: int) -> list[tuple[str, str]]:
-    """Return day and name of the prompts of the project that expired since a day, last expired first."""
-    return rows.list_expired(tx, current(tx, scope).number, since, tx.now[:10], limit)
 
 
 def list_counted(tx: Tx, scope: Scope, query: PromptQuery, *, limit: int, offset: int) -> Page:

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from satchel.model import ItemKind
 from satchel.storage.database import Row, Tx, explain_damage
+from satchel.storage.projects import LayeredKind
 from satchel.storage.search_words import MAX_INDEXED, MOST_COUNTED, ItemText, list_correctable, make_key, make_words
 from satchel.storage.tasks import CONFINED, NOTE_TEXT, Allowed, confine
 
@@ -292,6 +293,13 @@ _OUTDATED = """
     union all select 'document', number from documents
     where number in :documents and (replaced_by is not null or expires < :today)
 """
+_EXPIRED = """
+    select 'prompt', name, expires from prompts
+    where 'prompt' in :kinds and project = :project and deleted_at is null and expires >= :since and expires < :today
+    union all select 'document', name, expires from documents
+    where 'document' in :kinds and project = :project and deleted_at is null and expires >= :since and expires < :today
+    order by 3 desc, 1 desc, 2 limit :limit
+"""
 _DOCUMENTS = """
     select number, name, name, description, coalesce(content, ''), expires, replaced_by, project from documents
     where project = :project and deleted_at is null and number < :before order by number desc limit :batch
@@ -319,6 +327,14 @@ def keep_outdated(tx: Tx, items: Sequence[tuple[FoundKind, int]]) -> set[tuple[F
     return {
         (kind, number) for kind, number in tx.all(_OUTDATED, prompts=prompts, documents=documents, today=tx.now[:10])
     }
+
+
+def list_expired(
+    tx: Tx, project: int, kinds: Sequence[LayeredKind], since: str, limit: int
+) -> list[tuple[LayeredKind, str, str]]:
+    """Return kind, name and day of what expired from the day `since` to yesterday, last expired first."""
+    values = {"project": project, "kinds": list(kinds), "since": since, "today": tx.now[:10], "limit": limit}
+    return [(kind, name, day) for kind, name, day in tx.all(_EXPIRED, **values)]
 
 
 def read_documents(tx: Tx, project: int, before: int, batch: int) -> list[FoundText]:
