@@ -199,6 +199,19 @@ def test_all_is_no_project(client: Client) -> None:
     assert refusal(client, "add_project", name="All")["message"] == "name cannot be All: it stands for all projects."
 
 
+def test_an_error_quotes_a_link_as_it_was_given(own: Client) -> None:
+    ok(own, "add_project", name="alpha")
+    ok(own, "add_prompt", title="Sequel", content="x", project="alpha")
+    for given in ("satchel://prompt/alpha/sql", "satchel://prompt/sql"):
+        for tool, arguments in (("update_items", {"items": [given], "tags": ["+a"]}), ("delete", {"items": [given]})):
+            assert refusal(own, tool, arguments)["message"] == f"items[0]: Item '{given}' does not exist."
+    for tool in ("history", "restore"):
+        said = refusal(own, tool, item="satchel://prompt/alpha/sql")["message"]
+        assert said == "Prompt 'satchel://prompt/alpha/sql' does not exist in project 'alpha'."
+    near = refusal(own, "delete", items=["satchel://prompt/alpha/seqel"])["near"]
+    assert near == ["satchel://prompt/alpha/sequel"]
+
+
 # -- links that lead to nothing -------------------------------------------------------------------------------------
 
 

@@ -1,5 +1,6 @@
 """Versions of items as texts, and the difference between two of them."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 from msgspec import Struct
@@ -111,13 +112,17 @@ def _find_status(state: State) -> tuple[bool, ...]:
 
 
 def _count_changed_lines(old: str, new: str) -> str:
-    """Count the lines that a change of a text replaced, added or removed; if there are many, only roughly."""
+    """Count the lines that a change of a text replaced, added or removed.
+
+    Between places that are far apart, lines that only moved do not count.
+    """
     differing = find_differing(old, new, 0)
-    here, there = len(differing.old) + differing.more_old, len(differing.new) + differing.more_new
-    count = max(here, there)
-    if here * there <= _MOST_COMPARED:
+    if not differing.is_large and len(differing.old) * len(differing.new) <= _MOST_COMPARED:
         count = sum(max(j - i, m - k) for i, j, k, m in _find_changes(differing.old, differing.new))
-    return "1 line" if count == 1 else f"{count} lines"
+    else:
+        before, after = Counter(old.split("\n")), Counter(new.split("\n"))
+        count = max((before - after).total(), (after - before).total())
+    return "1 line" if count == 1 else f"{count} lines" if count else "lines moved"
 
 
 def _read_content(item: Item) -> str:

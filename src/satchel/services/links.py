@@ -34,27 +34,30 @@ def record(tx: Tx, item: Item, before: Item | None = None) -> None:
         if included_before:
             rows.remove(tx, item.kind, item.number, "include")
         if included:
-            targets = _find_kinds(tx, item, included[: rows.MOST])
+            targets = _find_targets(tx, item, included[: rows.MOST])
             rows.add(tx, item.kind, item.number, item.project, None, "include", targets)
 
 
 def list_included(item: Linked) -> list[str]:
-    """List the names that a template includes."""
+    """List the names and URIs that a template includes."""
     if not isinstance(item, Prompt | Item):
         return []
     state = item if isinstance(item, Prompt) else item.state
     return rows.find_included(str(item.content)) if state.arguments or state.is_constant else []
 
 
-def _find_kinds(tx: Tx, item: Item, names: Sequence[str]) -> list[Target]:
-    """Return what names in a template mean: a document before a prompt, the project before `personal`."""
+def _find_targets(tx: Tx, item: Item, names: Sequence[str]) -> list[Target]:
+    """Return what names and URIs in a template mean.
+
+    A name means a document before a prompt, and an item of the project before one of `personal`.
+    """
     personal = project_rows.by_name(tx, tx.scope.personal) if tx.scope.personal else None
     wanted: list[Target] = [(kind, name) for name in names for kind in ("document", "prompt")]
     kinds: dict[str, Kind] = {}
     for project in (item.project, personal and personal.number):
         for kind, name in sorted(rows.existing(tx, project, wanted)) if project else ():
             kinds.setdefault(name, kind)
-    return [(kinds.get(name, "document"), name) for name in names]
+    return [next(iter(rows.find_targets(name)), (kinds.get(name, "document"), name)) for name in names]
 
 
 def record_note(tx: Tx, owner: str, task: int, note: str) -> None:

@@ -157,9 +157,9 @@ def find(tx: Tx, scope: Scope, reference: Reference) -> Item:
     """
     if isinstance(reference, Item):
         return reference
-    project, reference = split_project(reference)
+    project, short = split_project(reference)
     scope = projects.enter(scope, project) if project else scope
-    kind, key = _parse(reference)
+    kind, key = _parse(short)
     found = _find_again(tx, scope, kind, key)
     if found is None:
         raise NotFound(kind or "item", reference, scope)
@@ -167,7 +167,8 @@ def find(tx: Tx, scope: Scope, reference: Reference) -> Item:
 
 
 def find_deleted(tx: Tx, scope: Scope, kind: ItemKind | None, reference: str) -> Item | None:
-    """Return the deleted item, of one kind or of any, that a reference names; None if there is none."""
+    """Return the deleted item of the scope's project, of one kind or of any, that a reference names; else None."""
+    reference = split_project(reference)[1]
     if kind is None:
         kind, key = _parse(reference)
     else:
@@ -365,7 +366,7 @@ def suggest(
     A task's number or id gets no suggestions: the caller might delete the suggested task, and the next number is
     unrelated.
     """
-    text = without_scheme(kind, reference)
+    text = without_scheme(kind, split_project(reference)[1])
     spaces = _list_spaces(tx, scope, kind)[:_MOST_SPACES]
     if not rules.is_storable(text) or (kind == "task" and (is_number(text) or clock.parse_id(text) is not None)):
         return []

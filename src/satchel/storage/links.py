@@ -23,7 +23,7 @@ _KINDS: dict[str, Kind] = {"prompt": "prompt", "resource": "document", "document
 _AT_THE_END = ".,;:!?*~"  # belongs to a sentence or an emphasis, not to a name
 
 # Names of items have no other characters. The statement may stand in a comment, which only the engine can tell.
-_INCLUDE = r"""\{%[-+]?\s*(?:include|extends|import|from)\b[\s(]*["']([A-Za-z0-9._-]+)["']"""
+_INCLUDE = r"""\{%[-+]?\s*(?:include|extends|import|from)\b[\s(]*["']([A-Za-z0-9._-]+|satchel://[^\s"']+)["']"""
 
 # By kind of the source; links of a text come before those of notes, as in PARTS.
 _REMOVE = {kind: f"delete from links where {kind} = :number and part = :part" for kind in get_args(Kind)}
@@ -116,7 +116,7 @@ def find_targets(text: str) -> list[Target]:
 
 
 def find_included(text: str) -> list[str]:
-    """Find the names of the documents and prompts that a template includes, each once, in order."""
+    """Find the names and URIs of the documents and prompts that a template includes, each once, in order."""
     return list(dict.fromkeys(re.findall(_INCLUDE, text))) if "{%" in text else []
 
 
@@ -162,9 +162,9 @@ def to(
 ) -> list[Link]:
     """List an owner's tasks, then the prompts and documents, that link to a target, each up to a limit.
 
-    Listed are items of `project`, and those of `projects` (None: of all) with a link to `long`, the key that names the
-    project of the target, too. `has_loose` adds the tasks of no project, and `is_included` the templates of `projects`
-    that include the target.
+    An item of `project` may name the target by its key alone; an item of `projects` (None: of any project) names it by
+    `long`, the key with the target's project. `has_loose` adds tasks of no project, and `is_included` adds templates of
+    `projects` that include the target.
     """
     values: dict[str, object] = {"kind": target[0], "key": target[1], "long": long, "project": project}
     values |= {"owner": owner, "limit": limit, "has_loose": has_loose, "is_included": is_included}

@@ -127,12 +127,13 @@ def _suggest(context: Context, missing: NotFound) -> NotFound:
     tx, scope, key = context.tx, missing.scope, missing.key
     kinds = [one for one in lookup.NAMED if missing.kind in (one, "item") and may_read(context, one)]
     near: dict[str, str] = {}
+    home = lookup.split_project(key)[0]
     with suppress(NotFound):  # the project may have been deleted meanwhile
         for kind in layers.KINDS:
             if kind in kinds:
                 names = [name for name, _ in layers.suggest(tx, scope, kind, key)]
                 # A name like a number would be read as a task's number.
-                near |= {uri_of(kind, name) if name == key.strip() else name: "" for name in names}
+                near |= {uri_of(kind, name, home) if home or name == key.strip() else name: "" for name in names}
         if missing.kind == "prompt":
             near |= dict.fromkeys(closest_names(key, (name for name, _ in context.libraries.catalog.view)), "")
         if "task" in kinds and scope.user is not None:
