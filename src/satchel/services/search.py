@@ -105,11 +105,11 @@ def find(tx: Tx, scope: Scope, query: SearchQuery, libraries: Sequence[LibraryTe
     end = query.offset + query.limit
     page = _put_open_first(tx, found.items)[query.offset : end]
     ranked = _read_found(tx, scope, page, libraries)
+    has_all = not found.absent and any(search_ranking.match_all(found.terms, one.item.words) for one in found.items)
     return Results(
         hits=_make_hits(tx, scope, where, ranked, partial(_find_line, found.terms)),
         has_more=len(found.items) > end,
-        is_partial=len(found.terms) > 1
-        and not any(search_ranking.match_all(found.terms, one.item.words) for one in found.items),
+        is_partial=len(found.terms) > 1 and not has_all,
         absent=found.absent,
     )
 

@@ -75,6 +75,8 @@ def _describe_words(found: Results) -> str:
 def _describe_elsewhere(context: Context, query: SearchQuery) -> list[str]:
     """Say how many hits a search of all projects would have."""
     everywhere = projects.list_everywhere(context.tx, context.scope)
+    if {*everywhere.values()} <= {context.scope.project, context.scope.personal}:
+        return []
     found = find(context.tx, context.scope, replace(query, everywhere=everywhere, has_project=False))
     count = f"more than {len(found.hits)}" if found.has_more else len(found.hits)
     return [f'project: "all" finds {count}.'] if found.hits else []
