@@ -1,5 +1,7 @@
 """Other projects: links with a project, what is found there instead, and lists of all projects."""
 
+from typing import Any
+
 from tests.support.satchel import HINT, MINUTE, ok, refusal, text
 from tests.support.stdio import Client
 from tests.support.variants import both_engines
@@ -195,3 +197,55 @@ def test_all_is_no_project(client: Client) -> None:
             "argument": "project",
         }
     assert refusal(client, "add_project", name="All")["message"] == "name cannot be All: it stands for all projects."
+
+
+def test_an_error_quotes_a_link_as_it_was_given(own: Client) -> None:
+    ok(own, "add_project", name="alpha")
+    ok(own, "add_prompt", title="Sequel", content="x", project="alpha")
+    for given in ("satchel://prompt/alpha/sql", "satchel://prompt/sql"):
+        for tool, arguments in (("update_items", {"items": [given], "tags": ["+a"]}), ("delete", {"items": [given]})):
+            assert refusal(own, tool, arguments)["message"] == f"items[0]: Item '{given}' does not exist."
+    for tool in ("history", "restore"):
+        said = refusal(own, tool, item="satchel://prompt/alpha/sql")["message"]
+        assert said == "Prompt 'satchel://prompt/alpha/sql' does not exist in project 'alpha'."
+    near = refusal(own, "delete", items=["satchel://prompt/alpha/seqel"])["near"]
+    assert near == ["satchel://prompt/alpha/sequel"]
+
+
+# -- links that lead to nothing -------------------------------------------------------------------------------------
+
+
+@both_engines
+def test_new_links_to_nothing_are_named_once(client: Client) -> None:
+    nope, spec = "satchel://prompt/nope", "satchel://resource/spec.md"
+    one, both = [f"{nope} leads to nothing yet."], [f"{nope} and {spec} lead to nothing yet."]
+    calls: list[tuple[str, dict[str, Any], list[str] | None]] = [
+        ("add_prompts", {"prompts": [{"title": title, "content": f"{title} {nope} {spec}"} for title in "AB"]}, both),
+        ("add_tasks", {"lines": [f"C\n  See {nope}", f"D\n  {nope} satchel://task/1 satchel://prompt/a"]}, one),
+        ("add_resources", {"resources": [{"name": "spec.md", "content": f"x {spec} satchel://prompt/a"}]}, None),
+        ("update_prompt", {"prompt": "a", "content": f"{nope} {spec}"}, None),
+        ("update_prompt", {"prompt": "a", "content": f"{nope} {spec} satchel://prompt/garden/x"}, [
+            "satchel://prompt/garden/x leads to nothing yet."
+        ]),
+        ("update_resource", {"resource": "spec.md", "content": f"{nope}"}, one),
+        ("update_task", {"task": "1", "description": "", "note": f"As {nope}"}, one),
+        ("edit_text", {"item": "spec.md", "append": "satchel://task/99"}, ["#99 leads to nothing yet."]),
+        ("edit_text", {"item": "#2", "append": f"{TONE} {BEDS}"}, [f"{TONE} and {BEDS} lead to nothing yet."]),
+    ]  # fmt: skip
+    for tool, arguments, notes in calls:
+        assert ok(client, tool, arguments).get("notes") == notes, tool
+
+
+@both_engines
+def test_a_link_may_say_document(client: Client) -> None:
+    fill(client)
+    ok(client, "add_resource", name="spec.md", content="As in satchel://document/garden/beds.md")
+    ok(client, "add_prompt", title="Spec", content="See satchel://document/spec.md")
+    spec = ok(client, "read_resource", resource="satchel://document/spec.md")["resource"]
+    assert (spec["links"], spec["linked_from"]) == ([BEDS], ["satchel://prompt/spec Spec"])
+    assert ok(client, "get_prompt", prompt="spec")["prompt"]["links"] == ["satchel://resource/spec.md"]
+    for uri in ("satchel://document/spec.md", "satchel://document/default/spec.md"):
+        [read] = client.request("resources/read", {"uri": uri})["result"]["contents"]
+        assert (read["uri"], read["text"]) == (uri, "As in satchel://document/garden/beds.md")
+    assert ok(client, "read_resource", resource="satchel://document/garden/beds.md")["project"] == "garden"
+    assert ok(client, "edit_text", item="satchel://document/spec.md", append="x")["item"] == "spec.md"

@@ -361,14 +361,30 @@ def test_an_old_version_of_a_long_text_comes_in_parts(own: Client) -> None:
     assert long.startswith(old["text"]) and len(old["text"]) < 20_000
     size = f"It has {len(long)} characters in 600 lines."
     assert old["notes"] == [
-        f'{size} Its outline leaves out 240 headings, the first in line 121. Read on with lines (like "40-90").'
+        f"{size} Its outline leaves out 240 headings, the first in line 121. "
+        'Read on with lines (like "40-90") or a heading.'
     ]
     said = text(own, "history", item="long.md", version=1)
     assert "[document long.md, version 1]\nname: long.md\ndescription: Old\n" in said
     part = ok(own, "history", item="long.md", version=1, lines="599-600")
     assert (part["text"], part["lines"], part["of"]) == (f"## Part 299\n{'word ' * 40}", "599-600", 600)
+    assert ok(own, "history", item="long.md", version=1, heading="part 299") == part
     assert ok(own, "history", item="long.md", lines="1")["text"] == "short"
+    assert refusal(own, "history", item="long.md", heading="Part 1")["message"] == "The text has no heading 'Part 1'."
     assert refusal(own, "history", item="long.md", version=2, lines="7")["argument"] == "lines"
+
+
+def test_lines_that_changed_far_apart_are_counted(own: Client) -> None:
+    lines = [f"{number}. A rule" for number in range(424)]
+    contents = ["\n".join(lines)]
+    for place, new in ((0, ["a"]), (100, []), (200, ["b", "c"]), (300, ["d"]), (421, ["e", "f", "g"])):
+        lines[place : place + 1] = new
+    contents += ["\n".join(lines), "\n".join(reversed(lines))]
+    ok(own, "add_resource", name="rules.md", content=contents[0])
+    for content in contents[1:]:
+        ok(own, "update_resource", resource="rules.md", content=content)
+    versions = ok(own, "history", item="rules.md")["versions"]
+    assert [row.get("fields") for row in versions] == [["content (lines moved)"], ["content (7 lines)"], None]
 
 
 def test_a_difference_in_a_long_line_is_shown_where_it_is(own: Client) -> None:

@@ -60,6 +60,38 @@ def test_a_prompt_includes_texts_of_its_project_and_of_personal(client: Client) 
     assert fill(client, "note") == fill(client, "note", "garden") == "Be kind."
 
 
+@both_engines
+def test_a_uri_names_a_text_of_its_project_or_of_personal(client: Client) -> None:
+    ok(client, "add_project", name="launch")
+    keep(client, "glossary.md", "A {{ word }}.", project="launch")
+    keep(client, "tone.md", "Be kind.", project="personal")
+    save(client, "glossary.md", "A prompt.", project="launch")
+    content = (
+        '{% include "satchel://resource/launch/glossary.md" %} {% include "satchel://prompt/glossary.md" %} '
+        "{% include 'satchel://resource/personal/tone.md' %} {% include 'satchel://prompt/base' %}"
+    )
+    prompts = [{"title": "Letter", "content": content}, {"title": "Base", "content": "Beside."}]
+    [row, _] = ok(client, "add_prompts", prompts=prompts, project="launch")["prompts"]
+    assert row == {"name": "letter", "title": "Letter", "version": 1, "arguments": ["word"]}
+    assert fill(client, "letter", "launch", word="word") == "A word. A prompt. Be kind. Beside."
+    for name, project in (("glossary.md", "launch"), ("tone.md", "personal")):
+        linked = ok(client, "read_resource", resource=name, project=project)["resource"]["linked_from"]
+        assert [one.rpartition("/")[2] for one in linked] == ["letter Letter"]
+    told = result_of(client, "delete", {"items": ["satchel://resource/personal/tone.md"]})["content"][0]["text"]
+    assert "was included by satchel://prompt/launch/letter" in told
+    for uri, what in (
+        ("resource/launch/gone", "line 1: there is no document or prompt 'satchel://resource/launch/gone' to include"),
+        (
+            "resource/garden/x",
+            "satchel://resource/garden/x is in project garden. "
+            "An include takes names of its own project or of personal",
+        ),
+    ):
+        refused = wrong(f"content includes what it cannot: {what}.", "content", FIRST)
+        new = {"title": "New", "content": f'{{% include "satchel://{uri}" %}}', "project": "launch"}
+        assert refusal(client, "add_prompt", new) == refused
+
+
 def test_a_text_whose_only_tag_is_an_include_is_a_template(client: Client) -> None:
     keep(client, "tone.md", "Be brief.")
     note = "Saved as a template, because it includes other texts. Saved with no arguments, it is plain text."
@@ -70,7 +102,7 @@ def test_a_text_whose_only_tag_is_an_include_is_a_template(client: Client) -> No
     assert fill(client, "plain") == content
     assert "notes" not in ok(client, "update_prompt", prompt="p", description="As before")
     assert fill(client, "p") == "Hello. Be brief."
-    assert "notes" not in ok(client, "edit_text", item="plain", edits=[{"old": "Hello", "new": "Bye"}])
+    assert len(notes(client, "edit_text", item="plain", edits=[{"old": "Hello", "new": "Bye"}])) == 1
     assert fill(client, "plain") == content.replace("Hello", "Bye")
     ok(client, "edit_text", item="p", edits=[{"old": "Hello", "new": "Bye"}])
     assert fill(client, "p") == "Bye. Be brief."
@@ -172,3 +204,15 @@ def test_other_contracts_serve_the_text_as_it_is(client: Client, store: str, ser
     save(client, "letter", '{% include "tone.md" %}')
     got = serve("mcpkg", store).request("prompts/get", {"name": "letter"})["result"]
     assert got["messages"][0]["content"]["text"] == '{% include "tone.md" %}'
+
+
+def test_a_restored_version_says_all_that_differs(client: Client) -> None:
+    ok(client, "add_resource", name="old.md", content="x")
+    ok(client, "add_prompt", name="memo", title="Memo", content='{% include "old.md" %}')
+    ok(client, "update_prompt", prompt="memo", content="plain", arguments=[])
+    ok(client, "delete", items=["old.md", "memo"])
+    ok(client, "add_prompt", name="memo", title="Another", content="y")
+    assert ok(client, "restore", item="Memo", version=1)["notes"] == [
+        "The name memo is taken; the item is now called memo-2.",
+        "It includes old.md, which project default lacks.",
+    ]

@@ -161,12 +161,21 @@ def test_search_finds_both_the_project_first_among_equals(client: Client, databa
     assert hits(client, "colour leaves") == expected
     assert hits(client, '"colour of leaves"') == expected
     assert hits(client, "my voice") == [("voice", "personal")] == hits(client, '"my voice"')
-    assert ("review", "web") in hits(client, "review") and ("review", "personal") not in hits(client, "review")
-    assert hits(client, '"my guide"') == []
+    assert hits(client, "review") == [("review", "web"), ("satchel://prompt/personal/review", "personal")]
     pages = [ok(client, "search", query="colour leaves", limit=1)]
     while "next_cursor" in pages[-1]:
         pages.append(ok(client, "search", query="colour leaves", limit=1, cursor=pages[-1]["next_cursor"]))
     assert [one["reference"] for page in pages for one in page["hits"]] == [name for name, _ in expected]
+
+
+def test_search_gives_the_link_of_a_personal_item_whose_name_the_project_uses_too(client: Client) -> None:
+    for where in ("web", "personal"):
+        ok(client, "remember", text=f"Water {where} plants", project=where)
+    memory, guide = "satchel://resource/personal/memory.md", "satchel://resource/personal/guide"
+    for query in ("water plants", '"water"'):
+        assert sorted(hits(client, query)) == [("memory.md", "web"), (memory, "personal")]
+    assert hits(client, '"my guide"') == [(guide, "personal")]
+    assert ok(client, "read_resource", resource=guide)["resource"]["text"] == "my guide"
 
 
 def test_a_common_word_of_many_personal_items_hides_none_of_the_project(client: Client, database: Database) -> None:

@@ -136,10 +136,25 @@ def test_plain_text_becomes_a_template_when_arguments_are_declared(client: Clien
 
 def test_plain_text_with_braces_stays_so(client: Client) -> None:
     assert notes(client, "add_prompt", title="P", content="{{ a }}", arguments=[]) == []
-    assert notes(client, "edit_text", item="p", append="{{ b }}") == []
-    assert notes(client, "update_prompt", prompt="p", content="{{ c }}") == []
+    kept = ["Kept as plain text, as it was. To make it a template, declare its arguments."]
+    assert notes(client, "edit_text", item="p", append="{{ b }}") == kept
+    assert notes(client, "update_prompt", prompt="p", content="{{ c }}") == kept
+    assert notes(client, "update_prompt", prompt="p", content="{{ c }}", arguments=[]) == []
     assert arguments_of(client, "p") == []
     assert notes(client, "add_prompt", title="No braces", content="{ a } {# b #}") == []
+
+
+def test_a_broken_template_becomes_one_when_it_is_corrected(client: Client) -> None:
+    broken = "Kept as plain text, because it is not a valid template: line 1: unexpected 'end of template'."
+    declared = "Arguments were declared from the template: name. Saved with no arguments, it is plain text."
+    for name, change in (
+        ("p", lambda content: notes(client, "update_prompt", prompt="p", content=content)),
+        ("q", lambda content: notes(client, "edit_text", item="q", edits=[{"old": "{% if", "new": content}])),
+    ):
+        assert notes(client, "add_prompt", title=name, content="{% if") == [broken]
+        assert change("Hi {% if") == [broken]
+        assert change("Hello {{ name }}")[-1] == declared
+        assert ok(client, "get_prompt", prompt=name, arguments={"name": "Bo"})["text"].endswith("Hello Bo")
 
 
 def test_a_text_that_becomes_a_template_gets_arguments(client: Client) -> None:

@@ -69,9 +69,9 @@ def check_lists(filled: Fill, upper: list[str], lower: list[str], limit: int) ->
         check_lookups(tx, {**dict(rest), **dict(own)})
         for text in ("word", '"word"'):
             hits, _ = search.search(tx, UPPER, search.SearchQuery(text=text, kinds=["prompt"], limit=50))
-            assert sorted((one.title, one.layer) for one in hits) == sorted(
-                (f"Word {one}", two) for one, two in own + rest
-            )
+            both = [*own, *((name, "personal") for name in lower)]  # hidden ones, too: their links tell them apart
+            assert sorted((one.title, one.layer) for one in hits) == sorted((f"Word {one}", two) for one, two in both)
+            assert len({one.reference for one in hits}) == len(hits)
             if text == '"word"':
                 assert [one.layer for one in hits] == sorted(one.layer for one in hits)
 

@@ -22,6 +22,19 @@ Files = Mapping[str, str | None]  # texts by path in the library; None if there 
 Parse = Callable[[str, str], nodes.Template]  # a text and its path
 
 
+class Source(NamedTuple):
+    """A template, and the texts that it includes.
+
+    `path` is its path in a library, or with `is_stored` the name of a stored prompt, empty if it has none; the files
+    of a stored prompt are texts of the store by name.
+    """
+
+    text: str
+    path: str
+    files: Files
+    is_stored: bool
+
+
 class NeedsFiles(Exception):
     """A template names files that the worker has not received."""
 
@@ -76,15 +89,15 @@ def resolve(path: str, name: str, files: Files) -> str | None:
     return next((one for one in find_candidates(path, name) if files.get(one) is not None), None)
 
 
-def gather(source: str, path: str, files: Files, parse: Parse, *, is_stored: bool) -> list[Part]:
+def gather(source: Source, parse: Parse) -> list[Part]:
     """Return every text that a template includes, directly or through others.
 
     Raises:
         NeedsFiles: some of the files of a library were not given.
         WrongParts: the includes are circular, or too deep; in the store also if a text is missing, or a name computed.
     """
-    gathering = _Gathering(files, parse, is_stored)
-    gathering.add_parts_of(source, (path,), None)
+    gathering = _Gathering(source, parse)
+    gathering.add_parts_of(source.text, (source.path,), None)
     if gathering.needed:
         raise NeedsFiles(list(gathering.needed))
     return list(gathering.found.values())
@@ -93,12 +106,12 @@ def gather(source: str, path: str, files: Files, parse: Parse, *, is_stored: boo
 class _Gathering:
     """Follows included names from file to file."""
 
-    def __init__(self, files: Files, parse: Parse, is_stored: bool) -> None:
+    def __init__(self, source: Source, parse: Parse) -> None:
         self.found: dict[tuple[str, bool, bool], Part] = {}
         self.needed: dict[str, None] = {}
-        self._files = files
+        self._files = source.files
         self._parse = parse
-        self._is_stored = is_stored
+        self._is_stored = source.is_stored
 
     def add_parts_of(self, source: str, chain: tuple[str, ...], outer: Part | None) -> None:
         if not has_parts(source):

@@ -19,6 +19,7 @@ from jinja2 import Template, TemplateNotFound, TemplateRuntimeError, TemplateSyn
 
 from satchel.library import parts, roles
 from satchel.library.names import Names, add_names_of_parts, find_names
+from satchel.library.parts import Source
 from satchel.library.sandbox import SELF, Sandbox
 
 MEMORY = 256 * 1024 * 1024
@@ -34,7 +35,6 @@ _LATE_IMPORTS = (
     *("encodings.unicode_escape", "unicodedata", "html", "pprint", "textwrap"),
     *("jinja2.constants", "jinja2.debug"),
 )
-_NO_FILES: parts.Files = {}
 
 
 class TemplateFailed(Exception):
@@ -48,11 +48,7 @@ class TemplateFailed(Exception):
 
 
 class Templates:
-    """Renders templates, and caches their compiled form.
-
-    `path` is the path of a template in its library, and `files` contains the texts of included files. With `is_stored`,
-    it is the name of a stored prompt, if that is known, and `files` has the texts of the store by name.
-    """
+    """Renders templates, and caches their compiled form."""
 
     def __init__(self) -> None:
         jinja2.lexer.newline_re = re.compile("(\n)")  # otherwise, Jinja2 would convert other line endings to this one
@@ -63,79 +59,61 @@ class Templates:
         self._trees: dict[tuple[str, str], nodes.Template] = {}
         self._sandbox = Sandbox(self._compile)
 
-    def render(
-        self,
-        source: str,
-        values: dict[str, str],
-        path: str = "",
-        files: parts.Files = _NO_FILES,
-        *,
-        is_stored: bool = True,
-    ) -> str:
+    def render(self, source: Source, values: dict[str, str]) -> str:
         """Render a template.
 
         Raises:
             TemplateFailed: the template is wrong, or its result too large.
             NeedsFiles: the template includes files that were not given.
         """
-        self._gather(source, path, files, is_stored=is_stored)
-        template = self._compile(source, path)
+        self._gather(source)
+        template = self._compile(source.text, source.path)
         if "self" in values:
             values = {**values, SELF: values["self"]}
-        self._sandbox.files = files
+        self._sandbox.files = source.files
         try:
             return _collect(template.root_render_func(template.new_context(values)))
         except (MemoryError, TemplateFailed):
             raise
         except Exception as error:
-            _fail(error, path)
+            _fail(error, source.path)
 
-    def render_messages(
-        self,
-        source: str,
-        values: dict[str, str],
-        path: str = "",
-        files: parts.Files = _NO_FILES,
-        *,
-        is_stored: bool = True,
-    ) -> list[roles.Message]:
+    def render_messages(self, source: Source, values: dict[str, str]) -> list[roles.Message]:
         """Render a template that may have sections of several roles. Raises what `render` raises."""
-        if not roles.has_sections(source):
-            return [("user", self.render(source, values, path, files, is_stored=is_stored))]
-        marked = {name: text and roles.mark(text, self._token) for name, text in files.items()}
-        text = self.render(roles.mark(source, self._token), values, path, marked, is_stored=is_stored)
+        if not roles.has_sections(source.text):
+            return [("user", self.render(source, values))]
+        marked = {name: text and roles.mark(text, self._token) for name, text in source.files.items()}
+        text = self.render(source._replace(text=roles.mark(source.text, self._token), files=marked), values)
         try:
             return roles.split_marked(text, self._token)
         except ValueError as error:
             raise TemplateFailed(str(error)) from None
 
-    def find_names(
-        self, source: str, path: str = "", files: parts.Files = _NO_FILES, *, is_stored: bool = True
-    ) -> tuple[Names, dict[str, str]]:
+    def find_names(self, source: Source) -> tuple[Names, dict[str, str]]:
         """Return the names that a template uses without setting them first, and the included file that uses each.
 
         Raises what `render` raises.
         """
-        found = self._gather(source, path, files, is_stored=is_stored)
-        self._compile(source, path)
-        names = find_names(self._sandbox, source)
-        texts = [(one, files[one.path] or "") for one in found]
-        return names, add_names_of_parts(self._sandbox, source, names, texts) if texts else {}
+        found = self._gather(source)
+        self._compile(source.text, source.path)
+        names = find_names(self._sandbox, source.text)
+        texts = [(one, source.files[one.path] or "") for one in found]
+        return names, add_names_of_parts(self._sandbox, source.text, names, texts) if texts else {}
 
-    def includes(self, source: str, path: str = "") -> bool:
+    def includes(self, source: Source) -> bool:
         """Return whether a template names other texts."""
-        return parts.has_parts(source) and any(True for _ in self._parse(source, path).find_all(parts.NAMING))
+        return parts.has_parts(source.text) and any(self._parse(source.text, source.path).find_all(parts.NAMING))
 
-    def _gather(self, source: str, path: str, files: parts.Files, *, is_stored: bool) -> list[parts.Part]:
+    def _gather(self, source: Source) -> list[parts.Part]:
         try:
-            found = parts.gather(source, path, files, self._parse, is_stored=is_stored)
+            found = parts.gather(source, self._parse)
         except parts.WrongParts as wrong:
             raise TemplateFailed(wrong.what, wrong.line, is_include=True) from None
         except TemplateSyntaxError as error:
-            _fail(error, path)
+            _fail(error, source.path)
         for one in found:
             try:
-                self._compile(files[one.path] or "", one.path)
+                self._compile(source.files[one.path] or "", one.path)
             except TemplateFailed as failure:
                 where = one.path if failure.line is None else f"{one.path}:{failure.line}"
                 raise TemplateFailed(f"{where}: {failure.what}", one.line, is_include=True) from None
@@ -267,16 +245,20 @@ def open_memory_meter() -> Callable[[], int]:
 
 def render(templates: Templates, job: dict[str, Any]) -> dict[str, Any]:
     """Render a template, as one text or as the messages of its sections."""
-    values, path, files, is_stored = job["values"], job["path"], job["files"], job["is_stored"]
     if not job["in_messages"]:
-        return {"text": templates.render(job["template"], values, path, files, is_stored=is_stored)}
-    return {"messages": templates.render_messages(job["template"], values, path, files, is_stored=is_stored)}
+        return {"text": templates.render(_read_source(job), job["values"])}
+    return {"messages": templates.render_messages(_read_source(job), job["values"])}
 
 
 def check(templates: Templates, job: dict[str, Any]) -> dict[str, Any]:
     """Compile a template without rendering it; return the names that it uses without setting them."""
-    names, files = templates.find_names(job["template"], job["path"], job["files"], is_stored=job["is_stored"])
-    return {"names": {**names, "files": files, "includes": templates.includes(job["template"], job["path"])}}
+    source = _read_source(job)
+    names, files = templates.find_names(source)
+    return {"names": {**names, "files": files, "includes": templates.includes(source)}}
+
+
+def _read_source(job: dict[str, Any]) -> Source:
+    return Source(job["template"], job["path"], job["files"], job["is_stored"])
 
 
 def parse_toml(_: Templates, job: dict[str, Any]) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Versions of items as texts, and the difference between two of them."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 from msgspec import Struct
@@ -61,8 +62,8 @@ def diff(
 def list_changed_fields(tx: Tx, item: Item, versions: Sequence[Version]) -> dict[int, tuple[str, ...]]:
     """Return the fields that each of some versions of an item changed, by the numbers of these changes.
 
-    Of a text, the number of changed lines follows. There are no fields for the first version that history has, nor for
-    those that are reached only after rebuilding too many bytes.
+    A text comes with its number of changed lines. The oldest version in history has no fields; neither do versions that
+    could only be compared after rebuilding too many bytes.
     """
     found: dict[int, tuple[str, ...]] = {}
     size = 0
@@ -111,13 +112,17 @@ def _find_status(state: State) -> tuple[bool, ...]:
 
 
 def _count_changed_lines(old: str, new: str) -> str:
-    """Count the lines that a change of a text replaced, added or removed; if there are many, only roughly."""
+    """Count the lines that a change of a text replaced, added or removed.
+
+    Between places that are far apart, lines that only moved do not count.
+    """
     differing = find_differing(old, new, 0)
-    here, there = len(differing.old) + differing.more_old, len(differing.new) + differing.more_new
-    count = max(here, there)
-    if here * there <= _MOST_COMPARED:
+    if not differing.is_large and len(differing.old) * len(differing.new) <= _MOST_COMPARED:
         count = sum(max(j - i, m - k) for i, j, k, m in _find_changes(differing.old, differing.new))
-    return "1 line" if count == 1 else f"{count} lines"
+    else:
+        before, after = Counter(old.split("\n")), Counter(new.split("\n"))
+        count = max((before - after).total(), (after - before).total())
+    return "1 line" if count == 1 else f"{count} lines" if count else "lines moved"
 
 
 def _read_content(item: Item) -> str:

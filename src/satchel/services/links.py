@@ -29,32 +29,35 @@ def record(tx: Tx, item: Item, before: Item | None = None) -> None:
         if _has_links(item):
             project = None if item.kind == "task" else item.project
             rows.add(tx, item.kind, item.number, project, item.owner, "text", rows.find_targets(str(item.content)))
-    included = list_included(item)
-    if before is None or list_included(before) != included:
-        if before is not None and list_included(before):
+    included, included_before = list_included(item), list_included(before) if before is not None else []
+    if included != included_before:
+        if included_before:
             rows.remove(tx, item.kind, item.number, "include")
         if included:
-            targets = [(_find_kind(tx, item, name), name) for name in included[: rows.MOST]]
+            targets = _find_targets(tx, item, included[: rows.MOST])
             rows.add(tx, item.kind, item.number, item.project, None, "include", targets)
 
 
 def list_included(item: Linked) -> list[str]:
-    """List the names that a template includes."""
+    """List the names and URIs that a template includes."""
     if not isinstance(item, Prompt | Item):
         return []
     state = item if isinstance(item, Prompt) else item.state
     return rows.find_included(str(item.content)) if state.arguments or state.is_constant else []
 
 
-def _find_kind(tx: Tx, item: Item, name: str) -> Kind:
-    """Return the kind of what a name in a template means: a document before a prompt, the project before `personal`."""
+def _find_targets(tx: Tx, item: Item, names: Sequence[str]) -> list[Target]:
+    """Return what names and URIs in a template mean.
+
+    A name means a document before a prompt, and an item of the project before one of `personal`.
+    """
     personal = project_rows.by_name(tx, tx.scope.personal) if tx.scope.personal else None
-    for project in filter(None, (item.project, personal.number if personal else 0)):
-        known = rows.existing(tx, project, [("document", name), ("prompt", name)])
-        for kind in ("document", "prompt"):
-            if (kind, name) in known:
-                return kind
-    return "document"
+    wanted: list[Target] = [(kind, name) for name in names for kind in ("document", "prompt")]
+    kinds: dict[str, Kind] = {}
+    for project in (item.project, personal and personal.number):
+        for kind, name in sorted(rows.existing(tx, project, wanted)) if project else ():
+            kinds.setdefault(name, kind)
+    return [next(iter(rows.find_targets(name)), (kinds.get(name, "document"), name)) for name in names]
 
 
 def record_note(tx: Tx, owner: str, task: int, note: str) -> None:
@@ -75,19 +78,30 @@ def of(tx: Tx, scope: Scope, kind: ItemKind, item: Linked, here: str = "") -> tu
     # Tasks may have links in their notes.
     has_links = isinstance(item, Task) or _has_links(item) or list_included(item)
     found = rows.of(tx, kind, item.number) if has_links else []
-    targets = list(dict.fromkeys(found))[:_SHOWN]
-    titles, home = _titles(tx, scope, targets), _name_home(scope, item)
-    known = {("task", key) for key in titles} | _find_texts(tx, scope, item, targets)
-    to = []
+    to = _resolve(tx, scope, list(dict.fromkeys(found))[:_SHOWN], _name_home(scope, item), here)
+    return to, referrers(tx, scope, kind, item, here)
+
+
+def find_missing(tx: Tx, scope: Scope, new: str, old: str, here: str) -> list[Link]:
+    """Return the links of a new text in the scope's project, but not of the old one, that lead to nothing."""
+    if rows.SCHEME not in new or new == old:
+        return []
+    before = rows.find_targets(old)
+    targets = [one for one in rows.find_targets(new) if one not in before]
+    return [one for one in _resolve(tx, scope, targets, scope.project, here) if one.is_missing]
+
+
+def _resolve(tx: Tx, scope: Scope, targets: Sequence[Target], home: str, here: str) -> list[Link]:
+    """Return the targets of an item whose names are looked up in the project `home` as links."""
+    titles = _titles(tx, scope, targets)
+    known = {("task", key) for key in titles} | _find_texts(tx, scope, home, targets)
+    to: dict[tuple[str, str, str], Link] = {}
     for one, key in targets:
-        is_missing = (one, key) not in known
-        if one == "task":
-            to.append(Link(kind=one, key=key, title=titles.get(key, ""), is_missing=is_missing))
-            continue
-        project, name = rows.split_key(key)
-        there = "" if (project or home) == here else project or home
-        to.append(Link(kind=one, key=name, project=there, is_missing=is_missing))
-    return list({(one.kind, one.key, one.project): one for one in to}.values()), referrers(tx, scope, kind, item, here)
+        project, name = ("", key) if one == "task" else rows.split_key(key)
+        there = "" if one == "task" or (project or home) == here else project or home
+        title, is_missing = titles.get(key, "") if one == "task" else "", (one, key) not in known
+        to[one, name, there] = Link(kind=one, key=name, title=title, project=there, is_missing=is_missing)
+    return list(to.values())
 
 
 def referrers(tx: Tx, scope: Scope, kind: ItemKind, item: Linked, here: str = "") -> list[Link]:
@@ -99,25 +113,15 @@ def referrers(tx: Tx, scope: Scope, kind: ItemKind, item: Linked, here: str = ""
     home = _name_home(scope, item)
     if isinstance(item, Task) or kind == "task":
         target: Target = ("task", str(item.number))
-        project, long, itself = 0, target[1], (*target, "")
+        project, long = 0, target[1]
     else:
         target = ("prompt" if kind == "prompt" else "document", item.name)
-        project, long, itself = item.project or 0, f"{home}/{item.name}", (*target, home)
+        project, long = item.project or 0, f"{home}/{item.name}"
     is_included = scope.project == scope.personal and kind != "task"
     values = {"has_loose": scope.projects is None, "is_included": is_included}
     found = rows.to(tx, target, long, scope.user, project, allowed, _SHOWN, **values)
-    keyed = [((one.kind, one.key, "" if one.kind == "task" else one.project), one) for one in reversed(found)]
-    others = {key: one for key, one in keyed if key != itself}
-    seen = [one for one in reversed(others.values()) if not _has_own(tx, scope, one, target[1])][:_SHOWN]
-    return [replace(one, project="") if one.project == (here or scope.project) else one for one in seen]
-
-
-def _has_own(tx: Tx, scope: Scope, source: Link, name: str) -> bool:
-    """Return whether a template of another project includes an item of its own project by a name."""
-    if not source.is_include or source.project == scope.project:
-        return False
-    project = project_rows.by_name(tx, source.project)
-    return project is not None and bool(rows.existing(tx, project.number, [("document", name), ("prompt", name)]))
+    others = [one for one in found if (one.kind, one.key) != target or (kind != "task" and one.project != home)]
+    return [replace(one, project="") if one.project == (here or scope.project) else one for one in others[:_SHOWN]]
 
 
 def _name_home(scope: Scope, item: Linked) -> str:
@@ -135,27 +139,20 @@ def _titles(tx: Tx, scope: Scope, targets: Sequence[Target]) -> dict[str, str]:
     return {str(task.number): task.title for task in task_rows.details(tx, scope.user, numbers, scope.projects)}
 
 
-def _find_texts(tx: Tx, scope: Scope, item: Linked, targets: Sequence[Target]) -> set[Target]:
+def _find_texts(tx: Tx, scope: Scope, home: str, targets: Sequence[Target]) -> set[Target]:
     """Return the targets that are prompts or documents that the scope may see, in any spelling."""
-    if all(kind == "task" for kind, _ in targets):
-        return set()
-    number = item.project_number if isinstance(item, Task) else item.project
-    if number is None:
-        project = project_rows.by_name(tx, scope.project)
-        number = 0 if project is None else project.number
-    elif number not in project_rows.names_of(tx, [number]):
-        number = 0
-    by_project: dict[int, dict[Target, Target]] = {}  # for each project, the targets in it, by kind and name
-    for target in targets:
-        name, key = ("", "") if target[0] == "task" else rows.split_key(target[1])
-        if name and (scope.projects is None or name in scope.projects):
-            project = project_rows.by_name(tx, name)
-            by_project.setdefault(0 if project is None else project.number, {})[target[0], key] = target
-        elif target[0] != "task" and not name:
-            by_project.setdefault(number, {})[target] = target
-    return {
-        wanted[one] for number, wanted in by_project.items() if number for one in _find_in(tx, number, list(wanted))
-    }
+    split = [(*rows.split_key(target[1]), target) for target in targets if target[0] != "task"]
+    found: set[Target] = set()
+    for name in dict.fromkeys(name or home for name, _, _ in split):
+        is_open = name == home or scope.projects is None or name in scope.projects
+        project = project_rows.by_name(tx, name) if is_open else None
+        if project is not None:
+            wanted: dict[Target, list[Target]] = {}
+            for there, key, target in split:
+                if (there or home) == name:
+                    wanted.setdefault((target[0], key), []).append(target)
+            found.update(target for one in _find_in(tx, project.number, list(wanted)) for target in wanted[one])
+    return found
 
 
 def _find_in(tx: Tx, project: int, wanted: Sequence[Target]) -> set[Target]:

@@ -7,7 +7,6 @@ also be a project's if no other item has it. Exact matches take precedence over 
 from collections.abc import Iterable, Sequence
 from operator import itemgetter
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from satchel import clock
@@ -32,24 +31,12 @@ Reference = str | Item
 NAMED: tuple[FoundKind, ...] = ("prompt", "document", "task")  # the kinds that a bare name or title may mean
 
 _SCHEME = "satchel://"
+_DOCUMENT = "satchel://document/"
 _MOST_NAMED = 3  # tasks of one title that an error names
 _MOST_DELETED = 500  # deleted items to compare, newest first: a wrong reference must cost little
 _LONGEST_NUMBER = 19  # digits; a number of this length may exceed the 64 bits of a key
 _NEIGHBOURS = 40  # names to compare on either side of a mistyped one
 _MOST_SPACES = 16  # spaces to search for these names
-
-
-class Namesake(Struct, frozen=True):
-    """An item of another project."""
-
-    kind: FoundKind
-    key: str  # its name, or the number of a task
-    project: str  # empty for a task of no project
-
-    @property
-    def reference(self) -> str:
-        """The reference that names the item in every project."""
-        return self.key if self.kind == "task" else uri_of(self.kind, self.key, self.project)
 
 
 # -- references -------------------------------------------------------------------------------------------------
@@ -69,8 +56,11 @@ def without_scheme(kind: ItemKind, reference: str) -> str:
 def split_project(reference: str) -> tuple[str, str]:
     """Split a link with a project, `satchel://prompt/web/tone`, into the project and the link in that project.
 
-    The project is empty for any other reference.
+    The project is empty for any other reference. `satchel://document/NAME` becomes `satchel://resource/NAME`: agents
+    write so, because the kind has this name everywhere else.
     """
+    if reference.strip().startswith(_DOCUMENT):
+        reference = uri_of("document", reference.strip().removeprefix(_DOCUMENT))
     for kind in NAMED[:2]:  # a task has the same number in every project
         name = without_scheme(kind, reference)
         if name != reference.strip():
@@ -167,9 +157,9 @@ def find(tx: Tx, scope: Scope, reference: Reference) -> Item:
     """
     if isinstance(reference, Item):
         return reference
-    project, reference = split_project(reference)
+    project, short = split_project(reference)
     scope = projects.enter(scope, project) if project else scope
-    kind, key = _parse(reference)
+    kind, key = _parse(short)
     found = _find_again(tx, scope, kind, key)
     if found is None:
         raise NotFound(kind or "item", reference, scope)
@@ -177,7 +167,8 @@ def find(tx: Tx, scope: Scope, reference: Reference) -> Item:
 
 
 def find_deleted(tx: Tx, scope: Scope, kind: ItemKind | None, reference: str) -> Item | None:
-    """Return the deleted item, of one kind or of any, that a reference names; None if there is none."""
+    """Return the deleted item of the scope's project, of one kind or of any, that a reference names; else None."""
+    reference = split_project(reference)[1]
     if kind is None:
         kind, key = _parse(reference)
     else:
@@ -365,53 +356,58 @@ def find_by_words(tx: Tx, scope: Scope, kind: FoundKind, reference: str) -> list
     return [one.item for one in items if any(word in f"{one.name_key} {one.title_key}" for word in words)][:3]
 
 
-def suggest(tx: Tx, scope: Scope, kind: FoundKind, reference: str) -> list[tuple[int, str, str]]:
+def suggest(
+    tx: Tx, scope: Scope, kind: FoundKind, reference: str, *, by_words: bool = True
+) -> list[tuple[int, str, str]]:
     """Return number, name and title of up to three items whose name or title resembles a reference or has its words.
+
+    Without `by_words`, only the spelling is compared, which is much faster.
 
     A task's number or id gets no suggestions: the caller might delete the suggested task, and the next number is
     unrelated.
     """
-    text = without_scheme(kind, reference)
+    text = without_scheme(kind, split_project(reference)[1])
     spaces = _list_spaces(tx, scope, kind)[:_MOST_SPACES]
     if not rules.is_storable(text) or (kind == "task" and (is_number(text) or clock.parse_id(text) is not None)):
         return []
     beside = [one for space in spaces for one in search.list_beside(tx, space, kind, make_key(text), _NEIGHBOURS)]
-    by_words = find_by_words(tx, scope, kind, text)
-    known = revisions.names_of(tx, kind, sorted({*beside, *by_words}), projects.list_allowed(tx, scope))
+    worded = find_by_words(tx, scope, kind, text) if by_words else []
+    known = revisions.names_of(tx, kind, sorted({*beside, *worded}), projects.list_allowed(tx, scope))
     named: dict[str, list[int]] = {}
     for number in sorted(known):
         for name in filter(None, known[number]):
             named.setdefault(name, []).append(number)
     closest = [number for name in closest_names(text, named, 6) for number in named[name]]
-    return [(number, *known[number]) for number in list(dict.fromkeys((*closest, *by_words)))[:3]]
+    return [(number, *known[number]) for number in list(dict.fromkeys((*closest, *worded)))[:3]]
 
 
-def find_elsewhere(tx: Tx, scope: Scope, kinds: Iterable[ItemKind], reference: str) -> list[Namesake]:
-    """Return the prompts and documents of other projects, and the user's tasks, that a reference names there."""
+def find_elsewhere(tx: Tx, scope: Scope, kinds: Iterable[ItemKind], reference: str) -> list[tuple[str, str]]:
+    """Return what a reference names in other projects: the reference that every project takes, and the project.
+
+    These are prompts and documents, and the user's own tasks; the project is empty for a task of no project.
+    """
     text = split_project(reference)[1]
     if not rules.is_storable(text):
         return []
     where = project_rows.numbers(tx, scope.projects)
-    found: list[Namesake] = []
+    found: list[tuple[str, str]] = []
     for kind in NAMED:
         key = without_scheme(kind, text)
-        if kind not in kinds:
-            continue
-        if kind == "task":
+        if kind == "task" and kind in kinds:
             found += _find_tasks_elsewhere(tx, scope, key)
-        else:
+        elif kind in kinds:
             alike = search.find_anywhere(tx, kind, key, where, _MOST_NAMED + 1)
-            found += [Namesake(kind, name, project) for project, name in alike if project != scope.project]
+            found += [(uri_of(kind, name, project), project) for project, name in alike if project != scope.project]
     return found[:_MOST_NAMED]
 
 
-def _find_tasks_elsewhere(tx: Tx, scope: Scope, title: str) -> list[Namesake]:
+def _find_tasks_elsewhere(tx: Tx, scope: Scope, title: str) -> list[tuple[str, str]]:
     if scope.user is None or is_number(title) or clock.parse_id(title) is not None:
         return []
     numbers = task_rows.numbers_with_title(tx, scope.user, title, _MOST_NAMED, scope.projects)
     numbers = numbers or find_alike(tx, scope, "task", title)
     found = task_rows.details(tx, scope.user, numbers, scope.projects)
-    return [Namesake("task", f"#{one.number}", one.project or "") for one in found if one.project != scope.project]
+    return [(f"#{one.number}", one.project or "") for one in found if one.project != scope.project]
 
 
 def suggest_deleted(tx: Tx, scope: Scope, kinds: Iterable[ItemKind], reference: str) -> tuple[str, ...]:

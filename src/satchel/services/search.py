@@ -7,7 +7,6 @@ from itertools import islice
 from typing import Final
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from satchel.errors import WrongArgument
 from satchel.model import PromptQuery, Scope, TaskFilter, TaskQuery, uri_of
@@ -38,9 +37,7 @@ class SearchQuery(Struct, frozen=True, kw_only=True):
     text: str  # in double quotes: literal text
     kinds: Sequence[FoundKind] = KINDS
     has_project: bool = False  # the caller named the project, so only its tasks are searched
-    everywhere: Mapping[int, str] | None = (
-        None  # search in these projects, given by number, and all of the user's tasks
-    )
+    everywhere: Mapping[int, str] | None = None  # the names of all projects by number, to search all of them
     limit: int = 10
     offset: int = 0
 
@@ -79,7 +76,7 @@ def search(tx: Tx, scope: Scope, query: SearchQuery, libraries: Sequence[Library
     literal = text[1:-1].strip() if len(text) > 1 and text[0] == text[-1] == '"' else None
     if not text or literal == "":
         raise WrongArgument("query", "minLength", limit=1, value=query.text)
-    where = _find_layers(tx, scope, query)
+    where = _find_place(tx, scope, query)
     libraries = libraries if "prompt" in query.kinds else ()
     if literal is not None:
         return _search_literally(tx, scope, where, query, literal, libraries)
@@ -87,56 +84,40 @@ def search(tx: Tx, scope: Scope, query: SearchQuery, libraries: Sequence[Library
     spaces, last = _find_spaces(tx, scope, query, where)
     if not spaces and not libraries:
         return [], False
-    where = replace(where, spaces=last)
     others = [_index(place, one) for place, one in enumerate(libraries)]
     found = search_ranking.rank(tx, spaces, text, others, last)
-    items = _drop_shadowed(tx, where, found.items)
     end = query.offset + query.limit
-    ranked = _read_found(tx, scope, where, _put_open_first(tx, items)[query.offset : end], libraries)
-    return _make_hits(tx, scope, where, ranked, partial(_find_line, found.terms)), len(items) > end
+    ranked = _read_found(tx, scope, _put_open_first(tx, found.items)[query.offset : end], libraries)
+    return _make_hits(tx, scope, where, ranked, partial(_find_line, found.terms)), len(found.items) > end
 
 
-class _Layers(Struct, frozen=True):
-    """The numbers of the project to search and of the personal one, which may be absent; or of all projects."""
+class _Place(Struct, frozen=True):
+    """The projects to search: the call's own, with the personal one if the caller may read it, or all of them."""
 
-    upper: int
-    lower: int | None
-    name: str  # the name of the personal project
-    spaces: frozenset[int] = frozenset()  # the spaces of the personal project in a search for words
-    everywhere: Mapping[int, str] | None = None  # the names of all projects, if all are searched
-
-    @property
-    def numbers(self) -> list[int]:
-        if self.everywhere is not None:
-            return [*self.everywhere]
-        return [self.upper] if self.lower is None else [self.upper, self.lower]
+    names: Mapping[int, str]  # by number
+    upper: int = 0  # the call's own project
+    lower: int | None = None  # the personal project
+    is_everywhere: bool = False
 
 
-def _find_layers(tx: Tx, scope: Scope, query: SearchQuery) -> _Layers:
+def _find_place(tx: Tx, scope: Scope, query: SearchQuery) -> _Place:
     if query.everywhere is not None:
-        return _Layers(0, None, "", everywhere=query.everywhere)
-    upper, lower = projects.current(tx, scope).number, layers.find_personal(tx, scope)
-    return _Layers(upper, None if lower is None else projects.current(tx, lower).number, scope.personal)
+        return _Place(query.everywhere, is_everywhere=True)
+    upper, personal = projects.current(tx, scope).number, layers.find_personal(tx, scope)
+    if personal is None:
+        return _Place({upper: scope.project}, upper)
+    lower = projects.current(tx, personal).number
+    return _Place({upper: scope.project, lower: personal.project}, upper, lower)
 
 
-def _find_spaces(tx: Tx, scope: Scope, query: SearchQuery, where: _Layers) -> tuple[list[int], frozenset[int]]:
+def _find_spaces(tx: Tx, scope: Scope, query: SearchQuery, where: _Place) -> tuple[list[int], frozenset[int]]:
     """Return the spaces that a search reads, and which of them belong to the personal project."""
-    found = rows.list_spaces(tx, where.numbers, query.kinds)
+    found = rows.list_spaces(tx, [*where.names], query.kinds)
     spaces = [number for number, _ in found]
     if "task" in query.kinds and scope.user is not None:
         within = where.upper if query.has_project else None
         spaces += rows.list_task_spaces(tx, scope.user, scope.projects, within)
     return spaces, frozenset(number for number, project in found if project == where.lower)
-
-
-def _drop_shadowed(tx: Tx, where: _Layers, found: Sequence[RankedItem]) -> Sequence[RankedItem]:
-    """Drop items of the personal project whose names the project itself uses."""
-    shadowed: set[tuple[FoundKind, int]] = set()
-    for kind in KINDS:
-        numbers = [one.item.item for one in found if one.item.kind == kind and one.item.space in where.spaces]
-        if numbers and kind != "task":
-            shadowed |= {(kind, number) for number in project_rows.find_shadowed(tx, kind, where.upper, numbers)}
-    return [one for one in found if (one.item.kind, one.item.item) not in shadowed] if shadowed else found
 
 
 def _index(place: int, one: LibraryText) -> IndexedItem:
@@ -156,7 +137,7 @@ def _put_open_first(tx: Tx, found: Sequence[RankedItem]) -> list[IndexedItem]:
 
 
 def _read_found(
-    tx: Tx, scope: Scope, where: _Layers, items: Sequence[IndexedItem], libraries: Sequence[LibraryText]
+    tx: Tx, scope: Scope, items: Sequence[IndexedItem], libraries: Sequence[LibraryText]
 ) -> list[tuple[FoundKind, FoundText]]:
     """Read the texts of items, except of tasks that are in the index but no longer visible to the caller."""
     found: dict[tuple[FoundKind, int], FoundText] = {}
@@ -168,11 +149,8 @@ def _read_found(
     for item in items:
         if item.item < 0:
             found["prompt", item.item] = _read_library(libraries[-1 - item.item])
-    return [
-        (item.kind, replace(text, layer=where.name) if item.space in where.spaces else text)
-        for item in items
-        if (text := found.get((item.kind, item.item))) is not None
-    ]
+    keys = [(item.kind, item.item) for item in items]
+    return [(kind, found[kind, number]) for kind, number in keys if (kind, number) in found]
 
 
 def _read_library(one: LibraryText) -> FoundText:
@@ -182,43 +160,55 @@ def _read_library(one: LibraryText) -> FoundText:
 def _make_hits(
     tx: Tx,
     scope: Scope,
-    where: _Layers,
+    where: _Place,
     found: Sequence[tuple[FoundKind, FoundText]],
     find_line: Callable[[str], tuple[int, str] | None],
 ) -> list[Hit]:
     """Return the hits for the given items, each with a line of its text."""
-    shared = rows.find_shared_names(tx, where.numbers, [one.name for _, one in found if one.name])
+    shared = rows.find_shared_names(tx, [*where.names], [one.name for _, one in found if one.name])
+    shadowed = _find_shadowed(tx, where, found)
     numbers = [one.number for kind, one in found if kind == "task"]
-    statuses = {task.number: task.status for task in tasks.list_some(tx, scope, numbers)} if numbers else {}
+    listed = {task.number: task for task in tasks.list_some(tx, scope, numbers)} if numbers else {}
     hits = []
     for kind, one in found:
-        project = (where.everywhere or {}).get(one.project or 0, "")
-        reference = f"#{one.number}" if kind == "task" else uri_of(kind, one.name) if one.name in shared else one.name
-        if kind != "task" and project not in ("", scope.project):
-            reference = uri_of(kind, one.name, project)
+        task = listed.get(one.number) if kind == "task" else None
+        home = (task.project or "") if task else where.names.get(one.project or 0, "")
+        if kind == "task":
+            reference = f"#{one.number}"
+        elif (kind, one.number) in shadowed or (where.is_everywhere and home not in ("", scope.project)):
+            reference = uri_of(kind, one.name, home)
+        else:
+            reference = uri_of(kind, one.name) if one.name in shared else one.name
         line, text = (
             find_line(one.text) or _show_note(one, find_line) or (None, _show_start(one.description or one.text))
         )
-        status = statuses.get(one.number, "pending") if kind == "task" else "pending"
-        hits.append(
-            Hit(
-                kind=kind,
-                reference=reference,
-                title=one.title,
-                status=status,
-                layer=one.layer,
-                project=project,
-                line=line,
-                text=text,
-                expires=one.expires,
-                replaced_by=one.replaced_by,
-            )
+        hit = Hit(
+            kind=kind,
+            reference=reference,
+            title=one.title,
+            status=task.status if task else "pending",
+            layer=home if kind != "task" and one.project is not None and one.project == where.lower else "",
+            project=home if where.is_everywhere else "",
+            line=line,
+            text=text,
+            expires=one.expires,
+            replaced_by=one.replaced_by,
         )
+        hits.append(hit)
     return hits
 
 
+def _find_shadowed(tx: Tx, where: _Place, found: Sequence[tuple[FoundKind, FoundText]]) -> set[tuple[FoundKind, int]]:
+    """Return the personal items that only their link with the project names: the call's own project uses their name."""
+    shadowed: set[tuple[FoundKind, int]] = set()
+    for kind in layers.KINDS if where.lower is not None else ():
+        numbers = [one.number for each, one in found if each == kind and one.project == where.lower]
+        shadowed |= {(kind, number) for number in project_rows.find_shadowed(tx, kind, where.upper, numbers)}
+    return shadowed
+
+
 def _show_note(found: FoundText, find_line: Callable[[str], tuple[int, str] | None]) -> tuple[None, str] | None:
-    """Return the matching line of the notes on a task; it has no number, because the text that calls read has none."""
+    """Return the matching line of the notes on a task, without a number: tools return notes apart from the text."""
     line = find_line(found.notes) if found.notes else None
     return (None, f"note: {line[1]}") if line else None
 
@@ -227,7 +217,7 @@ def _show_note(found: FoundText, find_line: Callable[[str], tuple[int, str] | No
 
 
 def _search_literally(
-    tx: Tx, scope: Scope, where: _Layers, query: SearchQuery, literal: str, libraries: Sequence[LibraryText]
+    tx: Tx, scope: Scope, where: _Place, query: SearchQuery, literal: str, libraries: Sequence[LibraryText]
 ) -> tuple[list[Hit], bool]:
     """Search for a literal text in any case: prompts and documents, newest first, then tasks, open ones first.
 
@@ -238,22 +228,17 @@ def _search_literally(
     found: list[tuple[FoundKind, FoundText]] = []
     if "prompt" in query.kinds:
         asked_prompts = PromptQuery(text=literal)
-        if where.everywhere is None:
-            page, _ = layers.list_prompts(tx, scope, asked_prompts, limit=wanted, after=layers.Position())
-        else:
-            page, _ = prompts.list_everywhere(tx, where.everywhere, asked_prompts, limit=wanted)
-        personal = {one.number for one in page if one.layer}
-        found += [
-            (kind, replace(one, layer=where.name) if one.number in personal else one)
-            for kind, one in _read_in_order(tx, scope, "prompt", [one.number for one in page])
-        ]
+        layered = [{number: name} for number, name in where.names.items()]
+        for names in [where.names] if where.is_everywhere else layered:
+            page, _ = prompts.list_everywhere(tx, names, asked_prompts, limit=wanted - len(found))
+            found += _read_in_order(tx, scope, "prompt", [one.number for one in page])
         found += [
             ("prompt", _read_library(one))
             for one in libraries
             if folded in rules.fold(f"{one.name}\n{one.description}\n{one.text}")
         ]
     if "document" in query.kinds and len(found) < wanted:
-        found += [("document", one) for one in _scan_layers(tx, where, folded, wanted - len(found))]
+        found += [("document", one) for one in _scan_documents(tx, [*where.names], folded, wanted - len(found))]
     if "task" in query.kinds and scope.user is not None and len(found) < wanted:
         for status in _STATUSES:
             within = scope.project if query.has_project else None
@@ -272,22 +257,15 @@ def _read_in_order(tx: Tx, scope: Scope, kind: FoundKind, numbers: Sequence[int]
     return [(kind, found[number]) for number in numbers if number in found]
 
 
-def _scan_layers(tx: Tx, where: _Layers, folded: str, wanted: int) -> list[FoundText]:
-    """Scan the newest documents for a text in name, description or content; the personal project comes last.
-
-    The number of documents that are read is limited.
-    """
+def _scan_documents(tx: Tx, where: Sequence[int], folded: str, wanted: int) -> list[FoundText]:
+    """Scan the newest documents of each project for a text in name, description or content, up to a limit."""
     hits: list[FoundText] = []
     seen = 0
-    for project in where.numbers:
+    for project in where:
         before, has_more = 2**62, True
         while has_more and seen < _MOST_DOCUMENTS and len(hits) < wanted:
             batch = rows.read_documents(tx, project, before, _BATCH)
-            found = [one for one in batch if folded in rules.fold(f"{one.name}\n{one.description or ''}\n{one.text}")]
-            if project == where.lower:
-                shadowed = project_rows.find_shadowed(tx, "document", where.upper, [one.number for one in found])
-                found = [replace(one, layer=where.name) for one in found if one.number not in shadowed]
-            hits += found
+            hits += [one for one in batch if folded in rules.fold(f"{one.name}\n{one.description or ''}\n{one.text}")]
             seen, has_more = seen + len(batch), len(batch) == _BATCH
             before = batch[-1].number if batch else before
     return hits[:wanted]

@@ -14,7 +14,7 @@ from satchel import clock
 from satchel.errors import StoreConflict, WrongArgument
 from satchel.library.render import NO_PARTS, Parts, RenderFailed, TemplateNames
 from satchel.model import Argument, Document, Item, Prompt, Scope, can_be_argument
-from satchel.services import layers, rules
+from satchel.services import layers, lookup, rules
 from satchel.services.links import list_included
 from satchel.storage import completion as rows
 from satchel.storage import documents as document_rows
@@ -41,7 +41,7 @@ class Settled(Struct, frozen=True, kw_only=True):
     is_constant: bool = False  # a template without arguments, which includes other texts
     is_from_template: bool = False  # the arguments come from the template, not from the call
     # Why content that looks like a template is kept as plain text.
-    plain: Literal["", "large", "broken", "constant", "many", "unusual"] = ""
+    plain: Literal["", "chosen", "large", "broken", "constant", "many", "unusual"] = ""
     failure: RenderFailed | None = None
     undeclared: Mapping[str, int] = {}  # variables without an argument, with their lines
     functions: Mapping[str, int] = {}  # unknown functions, with their lines
@@ -83,8 +83,10 @@ def settle(checked: Checked, content: str, declared: Sequence[Argument] | None, 
         WrongArgument: the prompt has arguments, and its content is not a template.
         StoreConflict: the content has not been checked.
     """
-    if not declared and (declared is not None or is_plain or not looks_like_template(content)):
+    if not declared and (declared is not None or not looks_like_template(content)):
         return Settled()
+    if not declared and is_plain:
+        return Settled(plain="chosen")
     if not declared and not can_be_template(content):
         return Settled(plain="large")
     if not can_be_template(content):
@@ -92,6 +94,21 @@ def settle(checked: Checked, content: str, declared: Sequence[Argument] | None, 
     if content not in checked:
         raise StoreConflict("the content was changed while its template was checked")
     return _compare(checked[content], tuple(declared)) if declared else _declare(checked[content])
+
+
+def is_plain_by_choice(checked: Checked, prompt: Prompt) -> bool:
+    """Return whether a prompt was saved as plain text although its content is a template.
+
+    Raises:
+        StoreConflict: the content has not been checked.
+    """
+    content = prompt.content
+    if prompt.is_template or not looks_like_template(content) or not can_be_template(content):
+        return False
+    if content not in checked:
+        raise StoreConflict("the content was changed while its template was checked")
+    found = checked[content]
+    return found.is_include or found.is_exhausted if isinstance(found, RenderFailed) else not _declare(found).plain
 
 
 def can_be_template(content: str) -> bool:
@@ -143,7 +160,8 @@ def describe_failure(failure: RenderFailed) -> str:
 
 
 # -- what templates include ---------------------------------------------------------------------------------------
-# A name means a document or, if there is none, a prompt: first of the template's project, then of the personal one.
+# A name means a document or, if there is none, a prompt: first of the template's project, then of the personal one. A
+# URI means an item of its kind, and may name one of these two projects.
 
 
 def collect_all(tx: Tx, scope: Scope, named: Sequence[tuple[str, str]], *, are_new: bool = False) -> Included:
@@ -178,8 +196,7 @@ def collect_for(tx: Tx, scope: Scope, prompt: Prompt) -> Parts:
 
 def describe_missing(tx: Tx, scope: Scope, prompt: Prompt | Item) -> list[str]:
     """Return a note about the names that a template includes although they mean nothing."""
-    places = _list_places(scope)
-    names = [name for name in list_included(prompt) if not any(_find(tx, place, name) for place in places)]
+    names = [name for name in list_included(prompt) if _find(tx, scope, name) is None]
     return [f"It includes {', '.join(names[:_MOST_NAMED])}, which project {scope.project} lacks."] if names else []
 
 
@@ -198,30 +215,41 @@ def _collect(tx: Tx, scope: Scope, name: str, content: str, beside: Mapping[str,
                 raise RenderFailed(f"it includes more than {MOST_INCLUDED} texts", is_include=True)
             if size > _MAX_INCLUDED:
                 raise RenderFailed(f"it has more than {_MAX_INCLUDED} bytes with what it includes", is_include=True)
-    is_own = name in texts and not isinstance(_find(tx, scope, name), Document)
+    is_own = name in texts and document_rows.find(tx, scope.project, "name", name) is None
     return Parts(name if is_own else "", texts, is_stored=True)
 
 
 def _find_text(tx: Tx, scope: Scope, name: str, beside: Mapping[str, str]) -> str | None:
     """Return the text that a name means; `beside` has prompts of the scope's project that are about to be saved."""
-    for place in _list_places(scope):
-        found = _find(tx, place, name)
-        if place is scope and name in beside and not isinstance(found, Document):
-            return beside[name]
-        if found is not None:
-            if isinstance(found.content, bytes):
-                raise RenderFailed(f"document {name!r} is binary and cannot be included", is_include=True)
-            return found.content
-    return None
+    found = _find(tx, scope, name, beside)
+    if found is None and (project := lookup.split_project(name)[0]) not in ("", scope.project, scope.personal):
+        what = f"{name} is in project {project}. An include takes names of its own project or of personal"
+        raise RenderFailed(what, is_include=True)
+    content = found.content if isinstance(found, Document | Prompt) else found
+    if isinstance(content, bytes):
+        raise RenderFailed(f"document {name!r} is binary and cannot be included", is_include=True)
+    return content
 
 
-def _list_places(scope: Scope) -> list[Scope]:
+def _find(tx: Tx, scope: Scope, name: str, beside: Mapping[str, str] | None = None) -> Document | Prompt | str | None:
+    """Return what a name or a URI means; a text if it is in `beside`."""
+    project, reference = lookup.split_project(name)
     lower = layers.enter_personal(scope)
-    return [scope] if lower is None else [scope, lower]
-
-
-def _find(tx: Tx, place: Scope, name: str) -> Document | Prompt | None:
-    return document_rows.find(tx, place.project, "name", name) or prompt_rows.find(tx, place.project, "name", name)
+    keys = {kind: lookup.without_scheme(kind, reference) for kind in layers.KINDS}
+    kinds = [kind for kind, key in keys.items() if key != reference] or layers.KINDS
+    for place in [scope] if lower is None else [scope, lower]:
+        if project and place.project != project:
+            continue
+        found: Document | Prompt | str | None = None
+        if "document" in kinds:
+            found = document_rows.find(tx, place.project, "name", keys["document"])
+        if found is None and "prompt" in kinds:
+            key = keys["prompt"]
+            found = beside[key] if beside and place is scope and key in beside else None
+            found = found or prompt_rows.find(tx, place.project, "name", key)
+        if found is not None:
+            return found
+    return None
 
 
 # -- earlier values -----------------------------------------------------------------------------------------------

@@ -18,12 +18,12 @@ Kind = Literal["prompt", "document", "task"]
 Target = tuple[Kind, str]  # the name in a URI, or the number of a task
 
 SCHEME = "satchel://"
-_URI = r"satchel://(?:(task)/([0-9]{1,18})(?![0-9A-Za-z_%])|(prompt|resource)/([^\s<>\"'`()\[\]{}|\\^]+))"
-_KINDS: dict[str, Kind] = {"prompt": "prompt", "resource": "document"}  # by the word in a URI
+_URI = r"satchel://(?:(task)/([0-9]{1,18})(?![0-9A-Za-z_%])|(prompt|resource|document)/([^\s<>\"'`()\[\]{}|\\^]+))"
+_KINDS: dict[str, Kind] = {"prompt": "prompt", "resource": "document", "document": "document"}  # by the word in a URI
 _AT_THE_END = ".,;:!?*~"  # belongs to a sentence or an emphasis, not to a name
 
 # Names of items have no other characters. The statement may stand in a comment, which only the engine can tell.
-_INCLUDE = re.compile(r"""\{%[-+]?\s*(?:include|extends|import|from)\b[\s(]*["']([A-Za-z0-9._-]+)["']""")
+_INCLUDE = r"""\{%[-+]?\s*(?:include|extends|import|from)\b[\s(]*["']([A-Za-z0-9._-]+|satchel://[^\s"']+)["']"""
 
 # By kind of the source; links of a text come before those of notes, as in PARTS.
 _REMOVE = {kind: f"delete from links where {kind} = :number and part = :part" for kind in get_args(Kind)}
@@ -44,7 +44,7 @@ _EXISTING = """
 """
 # Sources in projects and tasks of an owner are two walks along one index, each limited to rows that the caller may see.
 # A source may have several links to a target: with and without its project, as an include, and in the notes of a task.
-# Every project may include what the personal one has.
+# Every project may include what the personal one has, unless it has an item of this name itself.
 _TO = """
     select 'task', cast(number as text), title, project, 0 from (
         select distinct t.number, t.title, j.name as project from links l join tasks t on t.number = l.task
@@ -57,16 +57,22 @@ _TO = """
     union all
     select kind, name, title, project, is_include from (
         select case when l.prompt is null then 'document' else 'prompt' end as kind, coalesce(p.name, r.name) as name,
-            coalesce(p.title, '') as title, j.name as project, cast(l.part = 'include' as integer) as is_include
+            coalesce(p.title, '') as title, j.name as project,
+            max(case when l.part = 'include' then 1 else 0 end) as is_include
         from links l join projects j on j.number = l.project and j.deleted_at is null
             left join prompts p on p.number = l.prompt left join documents r on r.number = l.document
         where l.to_kind = :kind and l.to_key in (:key, :long) and l.owner is null
             and p.deleted_at is null and r.deleted_at is null and (
-                l.project = :project
-                or (l.to_key = :long or (l.part = 'include' and :is_included))
-                    and (:any_project or l.project in :projects)
+                l.project = :project or (:any_project or l.project in :projects) and (
+                    l.to_key = :long or l.part = 'include' and :is_included
+                    and not exists (
+                        select 1 from prompts o where o.project = l.project and o.name = :key and o.deleted_at is null
+                    ) and not exists (
+                        select 1 from documents o where o.project = l.project and o.name = :key and o.deleted_at is null
+                    )
+                )
             )
-        order by 1, 2, l.project, 5 desc limit :limit
+        group by 1, 2, 3, 4, l.project order by 1, 2, l.project limit :limit
     ) as from_texts
 """
 
@@ -110,8 +116,8 @@ def find_targets(text: str) -> list[Target]:
 
 
 def find_included(text: str) -> list[str]:
-    """Find the names of the documents and prompts that a template includes, each once, in order."""
-    return list(dict.fromkeys(_INCLUDE.findall(text))) if "{%" in text else []
+    """Find the names and URIs of the documents and prompts that a template includes, each once, in order."""
+    return list(dict.fromkeys(re.findall(_INCLUDE, text))) if "{%" in text else []
 
 
 def add(
@@ -156,9 +162,9 @@ def to(
 ) -> list[Link]:
     """List an owner's tasks, then the prompts and documents, that link to a target, each up to a limit.
 
-    Listed are items of `project`, and those of `projects` (None: of all) with a link to `long`, the key that names the
-    project of the target, too. `has_loose` adds the tasks of no project, and `is_included` the templates of `projects`
-    that include the target.
+    An item of `project` may name the target by its key alone; an item of `projects` (None: of any project) names it by
+    `long`, the key with the target's project. `has_loose` adds tasks of no project, and `is_included` adds templates of
+    `projects` that include the target.
     """
     values: dict[str, object] = {"kind": target[0], "key": target[1], "long": long, "project": project}
     values |= {"owner": owner, "limit": limit, "has_loose": has_loose, "is_included": is_included}

@@ -24,12 +24,13 @@ def add_resources(context: Context, args: tools.AddResources) -> Body:
         row = make_row(document, is_echo=True)
         return row, format_row(row), notes
 
-    return answers.add_all(context, "resources", args.resources, args.key, add)
+    reply = answers.add_all(context, "resources", args.resources, args.key, add)
+    return answers.add_notes(reply, texts.describe_new_links(context, [one.content for one in args.resources]))
 
 
 def add_resource(context: Context, args: tools.AddResource) -> Body:
     document, notes = _add(context, args)
-    row = make_row(document, is_echo=True)
+    row, notes = make_row(document, is_echo=True), notes + texts.describe_new_links(context, [args.content])
     return answers.reply_echo(context, "Added to", format_row(row), notes, resource=row)
 
 
@@ -84,20 +85,21 @@ def read_resource(context: Context, args: tools.ReadResource) -> Body:
 def update_resource(context: Context, args: tools.UpdateResource) -> Body:
     context, reference = answers.follow(context, args.resource)
     seen = layers.find_document(context.tx, context.scope, reference, to_change=True)
-    replaced_by = answers.none_if_empty(args.replaced_by)
-    if replaced_by:
-        replaced_by = layers.find_replacement(context.tx, context.scope, seen, replaced_by)
+    successor = answers.none_if_empty(args.replaced_by)
     patch = DocumentPatch(
         name=args.name if args.name is UNSET else documents.make_name(args.name) or args.name,
         content=args.content,
         mime_type=args.mime_type,
         description=args.description,
         expires=answers.none_if_empty(args.expires),
-        replaced_by=replaced_by,
+        replaced_by=layers.find_replacement(context.tx, context.scope, seen, successor),
     )
     document = documents.update(context.tx, context.scope, seen.name, patch, args.expected_version or None)
     row, done = make_row(document, is_echo=True), "Unchanged in" if document.version == seen.version else "Updated in"
-    return answers.reply_echo(context, done, format_row(row), _describe_renaming(context, seen, document), resource=row)
+    notes = _describe_renaming(context, seen, document)
+    if isinstance(document.content, str) and isinstance(seen.content, str):
+        notes += texts.describe_missing(context, [(context.scope.project, document.content, seen.content)])
+    return answers.reply_echo(context, done, format_row(row), notes, resource=row)
 
 
 def _describe_renaming(context: Context, before: Document, after: Document) -> list[str]:

@@ -25,7 +25,7 @@ _MOST_TAGS = 20  # tags in a note
 _MOST_UNKNOWN = 5  # unknown arguments in an error
 _LONGEST_SHOWN = 60  # characters of a name that a caller made up
 _MOST_WORDS = 3  # words of a search without hits, besides the whole of it
-_SHORTEST_WORD = 3  # letters
+_SHORTEST_WORD = 4  # letters
 _LONGEST_READ = 100  # characters of a name to look at
 _LIKENESS = 0.75  # the minimum similarity, out of 1, of two spellings
 
@@ -113,13 +113,12 @@ def _find_elsewhere(context: Context, missing: NotFound) -> NotFound | None:
     found = lookup.find_elsewhere(context.tx, missing.scope, kinds, missing.key)
     if not found:
         return None
-    places = list(dict.fromkeys(f"project '{one.project}'" if one.project else "no project" for one in found))
+    places = list(dict.fromkeys(f"project '{project}'" if project else "no project" for _, project in found))
     have = f"{' and '.join(places)} {'have' if places[1:] else 'has'} one"
-    references = [one.reference for one in found]
-    first = next((f'Pass project: "{one.project}", or use ' for one in found if one.project), "Use ")
-    why = Reason(
-        f"does not exist in project '{missing.scope.project}', but {have}", f"{first}{' or '.join(references)}."
-    )
+    references = [reference for reference, _ in found]
+    first = next((f'Pass project: "{project}", or use ' for _, project in found if project), "Use ")
+    what = f"does not exist in project '{missing.scope.project}', but {have}"
+    why = Reason(what, f"{first}{' or '.join(references)}.")
     return NotFound(missing.kind, missing.key, missing.scope, near=dict.fromkeys(references, ""), why=why)
 
 
@@ -128,12 +127,13 @@ def _suggest(context: Context, missing: NotFound) -> NotFound:
     tx, scope, key = context.tx, missing.scope, missing.key
     kinds = [one for one in lookup.NAMED if missing.kind in (one, "item") and may_read(context, one)]
     near: dict[str, str] = {}
+    home = lookup.split_project(key)[0]
     with suppress(NotFound):  # the project may have been deleted meanwhile
         for kind in layers.KINDS:
             if kind in kinds:
-                names = layers.suggest(tx, scope, kind, key)
+                names = [name for name, _ in layers.suggest(tx, scope, kind, key)]
                 # A name like a number would be read as a task's number.
-                near |= {uri_of(kind, name) if name == key.strip() else name: "" for name in names}
+                near |= {uri_of(kind, name, home) if home or name == key.strip() else name: "" for name in names}
         if missing.kind == "prompt":
             near |= dict.fromkeys(closest_names(key, (name for name, _ in context.libraries.catalog.view)), "")
         if "task" in kinds and scope.user is not None:
@@ -148,29 +148,28 @@ def _suggest(context: Context, missing: NotFound) -> NotFound:
 
 def suggest_titles(context: Context, query: str, kinds: Sequence[FoundKind]) -> list[str]:
     """Return the titles and tags nearest to the words of a search without hits; `#4` and `+` mark tasks and tags."""
-    text = query.strip().strip('"')
-    words = sorted((word for word in dict.fromkeys(text.split()) if len(word) > _SHORTEST_WORD), key=len, reverse=True)
-    words = words[:_MOST_WORDS]
-    titles: list[str] = []
-    for sought in [text, *words]:
-        titles = titles or _find_titles(context, sought, kinds)
-    tags: dict[str, None] = {}
+    text = query.strip('" ')
+    words = sorted((word for word in text.split() if len(word) >= _SHORTEST_WORD), key=len, reverse=True)
+    sought = list(dict.fromkeys([text, *words[:_MOST_WORDS]]))
+    titles = next(filter(None, (_find_titles(context, one, kinds) for one in sought)), [])
+    tags: list[str] = []
     if "prompt" in kinds:
-        tags = dict.fromkeys(tag.name for tag in layers.list_tags(context.tx, context.scope))
+        tags += (tag.name for tag in layers.list_tags(context.tx, context.scope))
     if "task" in kinds and context.scope.user is not None:
-        tags |= dict.fromkeys(tasks.list_tags(context.tx, context.scope, None))
-    near = [tag for word in [text, *words] for tag in closest_names(word.lstrip("#+"), tags)]
-    return [*titles[:_MOST_NEAR], *(f"+{tag}" for tag in list(dict.fromkeys(near))[:_MOST_NEAR])]
+        tags += tasks.list_tags(context.tx, context.scope, None)
+    near = dict.fromkeys(tag for one in sought for tag in closest_names(one.lstrip("#+"), dict.fromkeys(tags)))
+    return [*titles[:_MOST_NEAR], *(f"+{tag}" for tag in list(near)[:_MOST_NEAR])]
 
 
 def _find_titles(context: Context, text: str, kinds: Sequence[FoundKind]) -> list[str]:
-    """Return the titles of items whose name or title resembles a text."""
+    """Return the titles of items whose name or title is spelled like a text. The search has looked for its words."""
+    tx, scope = context.tx, context.scope
     found: list[str] = []
     for kind in kinds:
         if kind != "task":
-            found += (title for _, title in layers.suggest_titles(context.tx, context.scope, kind, text))
-        elif context.scope.user is not None:
-            near = lookup.suggest(context.tx, context.scope, "task", text)
+            found += (title for _, title in layers.suggest(tx, scope, kind, text, by_words=False))
+        elif scope.user is not None:
+            near = lookup.suggest(tx, scope, "task", text, by_words=False)
             found += (f"#{number} {' '.join(title.split())}" for number, _, title in near)
     if "prompt" in kinds:
         found += closest_names(text, (name for name, _ in context.libraries.catalog.view))

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from satchel.clock import parse_end, parse_past
@@ -32,36 +32,36 @@ _LONGEST_DIFFERENCE = 400  # characters of a line in a diff
 def history(context: Context, args: History) -> Body:
     if args.item is UNSET:
         return _list_changes(context, args)
-    context, reference = answers.follow(context, args.item)
-    item = _find(context, reference)
+    context, _ = answers.follow(context, args.item)
+    item = _find(context, args.item)
     if args.against is not UNSET:
         _, old, new, whole = diffs.diff(context.tx, context.scope, item, args.against, args.version or None)
         text = "\n".join(diffs.shorten(whole.split("\n"), _LONGEST_DIFFERENCE))
         said = text or f"Versions {old} and {new} are alike."
         return answers.reply(context, said, kind=item.kind, item=item.key, version=new, against=old, diff=text)
-    if args.version is not UNSET or args.lines is not UNSET:
+    if args.version is not UNSET or args.lines or args.heading:
         version = versions.read_version(context.tx, context.scope, item, args.version or None)
-        return _show_version(context, version, args.lines)
+        return _show_version(context, version, args.lines or "", args.heading or "")
     return _list_versions(context, item, args)
 
 
-def _show_version(context: Context, version: Item, lines: str | UnsetType) -> Body:
+def _show_version(context: Context, version: Item, lines: str, heading: str) -> Body:
     """Answer with a version: its fields, and its text or a part of it."""
     content, mime_type = version.content, version.state.mime_type
     facts: dict[str, Any] = {"kind": version.kind, "item": version.key, "version": version.version}
     head = f"[{version.kind} {version.key}, version {version.version}]"
     if isinstance(content, bytes):
-        if lines:
-            raise WrongArgument("lines", "contentEncoding", value=mime_type)
+        if lines or heading:
+            raise WrongArgument("lines" if lines else "heading", "contentEncoding", value=mime_type)
         text = diffs.render(version)
         return answers.reply(context, text, head, **facts, text=text)
     has_headings = version.kind != "document" or texts.can_have_headings(mime_type)
-    read = texts.read_part(content, lines, has_headings=has_headings, takes_only_lines=True)
-    if not read.lines and not lines:
+    read = texts.read_part(content, lines, heading, has_headings=has_headings, takes_whole=False)
+    if not read.lines and not lines and not heading:
         text = diffs.render(version)
         return answers.reply(context, text, head, **facts, text=text)
     members = {name: value for name, value in read.members.items() if value}
-    fields = [] if lines else diffs.write_fields(version)
+    fields = [] if lines or heading else diffs.write_fields(version)
     head = "\n".join([head, *fields, *read.facts])
     return answers.reply(context, read.text, head, notes=read.notes, **facts, text=read.text, **members)
 
@@ -70,8 +70,8 @@ def restore(context: Context, args: Restore) -> Body:
     if args.items is UNSET:
         if args.item is UNSET:
             raise WrongArgument("item", "required")
-        context, reference = answers.follow(context, args.item)
-        item = _find(context, reference, restoring.find)
+        context, _ = answers.follow(context, args.item)
+        item = _find(context, args.item, restoring.find)
         text, answer, notes = _restore(context, item, None if args.version is UNSET else args.version)
         return answers.reply(context, text, notes=notes, restored=answer)
     if args.item is not UNSET or args.version is not UNSET:
@@ -88,8 +88,8 @@ def _restore_all(context: Context, given: Sequence[str]) -> Body:
     for index, reference in enumerate(given):
         with name_place(f"items[{index}]"):
             # Found only now, because the restore of a project brings back items in it.
-            there, short = answers.follow(context, reference)
-            item = _find(there, short, restoring.find)
+            there, _ = answers.follow(context, reference)
+            item = _find(there, reference, restoring.find)
             if (item.kind, item.number) not in done:
                 text, answer, notes = _restore(there, item)
                 answer["item"] = answers.name_item(context, item, there.scope.project)

@@ -186,7 +186,7 @@ def _find_elsewhere(context: Context, missing: Exception) -> list[str]:
     if not isinstance(missing, NotFound) or missing.kind not in layers.KINDS:
         return []
     found = lookup.find_elsewhere(context.tx, missing.scope, [missing.kind], missing.key)
-    return [one.reference for one in found]
+    return [reference for reference, _ in found]
 
 
 # -- completion/complete --------------------------------------------------------------------------------------------

@@ -176,7 +176,8 @@ def add_prompts(context: Context, args: tools.AddPrompts) -> Body:
         return row, format_row(row), [f"{prompt.name}: {note}" for note in notes]
 
     with context.write() as opened:
-        return answers.add_all(opened, "prompts", args.prompts, args.key, add)
+        reply = answers.add_all(opened, "prompts", args.prompts, args.key, add)
+        return answers.add_notes(reply, texts.describe_new_links(opened, [one.content for one in args.prompts]))
 
 
 def add_prompt(context: Context, args: tools.AddPrompt) -> Body:
@@ -184,7 +185,7 @@ def add_prompt(context: Context, args: tools.AddPrompt) -> Body:
     checked = check_templates(context, named, are_new=True)
     with context.write() as opened:
         prompt, notes = _add(opened, args, checked)
-        row = make_row(prompt, is_echo=True)
+        row, notes = make_row(prompt, is_echo=True), notes + texts.describe_new_links(opened, [args.content])
         return answers.reply_echo(opened, "Added to", format_row(row), notes, prompt=row)
 
 
@@ -196,27 +197,24 @@ def update_prompt(context: Context, args: tools.UpdatePrompt) -> Body:
     declared = _read_arguments(args.arguments)
     if args.title is not UNSET:
         answers.check_title("prompt", args.title)
-    changed = []  # the content that becomes a template: new, or stored if arguments are given
-    if args.content is not UNSET and not templates.includes(args.content):
-        changed = [("", args.content)]
-    elif args.content is not UNSET or declared:
+    changed = []  # the content that becomes a template: new, or stored if arguments are given; then the stored one
+    if args.content is not UNSET or declared:
         with context.read() as opened:
             stored = find_stored(opened, reference)
         changed = [(stored.name, stored.content if args.content is UNSET else args.content)]
+        changed += [] if stored.is_template or declared is not None else [("", stored.content)]
     checked = check_templates(context, changed)
     with context.write() as opened:
         seen = find_stored(opened, reference)
         fields, notes = settle_update(checked, seen, args.content, declared)
-        replaced_by = answers.none_if_empty(args.replaced_by)
-        if replaced_by:
-            replaced_by = layers.find_replacement(opened.tx, opened.scope, seen, replaced_by)
+        successor = answers.none_if_empty(args.replaced_by)
         patch = PromptPatch(
             title=args.title,
             content=args.content,
             description=answers.none_if_empty(args.description),
             tags=UNSET if args.tags is UNSET else rules.read_changes("tags", args.tags),
             expires=answers.none_if_empty(args.expires),
-            replaced_by=replaced_by,
+            replaced_by=layers.find_replacement(opened.tx, opened.scope, seen, successor),
             **fields,
         )
         prompt = prompts.update(opened.tx, opened.scope, seen.id, patch, args.expected_version or None)
@@ -225,6 +223,7 @@ def update_prompt(context: Context, args: tools.UpdatePrompt) -> Body:
             said = _set_label(opened, prompt, args.label, args.version or None)
             notes, is_same = [*notes, *said], is_same and not said
             row = replace(row, labels=_list_labels(opened, prompt))
+        notes += texts.describe_missing(opened, [(opened.scope.project, prompt.content, seen.content)])
         return answers.reply_echo(
             opened, "Unchanged in" if is_same else "Updated in", format_row(row), notes, prompt=row
         )

@@ -9,7 +9,7 @@ from msgspec import UNSET, UnsetType
 
 from satchel.contracts.content import format_minute
 from satchel.contracts.contract import Body, Context, Reply
-from satchel.contracts.satchel import answers, task_answers, tools
+from satchel.contracts.satchel import answers, task_answers, texts, tools
 from satchel.contracts.satchel.answers import answer_once, decode_cursor, read_tags
 from satchel.contracts.satchel.errors import name_target
 from satchel.contracts.satchel.history import read_since
@@ -145,7 +145,9 @@ def add_task(context: Context, args: tools.AddTask) -> Body:
         blocked_by=_find_numbers(context, args.blocked_by or (), UNSET),
         parent=_find_parent(context, args.parent, UNSET) or None,
     )
-    return _reply("Added", context, tasks.add(context.tx, context.scope, draft))
+    task = tasks.add(context.tx, context.scope, draft)
+    notes = texts.describe_missing(context, [(task.project or "", task.description or "", "")])
+    return _reply("Added", context, task, notes=notes)
 
 
 @task_answers.tells_taken
@@ -156,6 +158,7 @@ def add_tasks(context: Context, args: tools.AddTasks) -> Body:
 
 def _add_lines(context: Context, args: tools.AddTasks) -> Reply:
     here, lines = args.project or context.scope.project, task_lines.read(args.lines)
+    task_lines.check_marks(lines)
     for line in lines:
         try:
             answers.check_title("task", line.title)
@@ -166,6 +169,7 @@ def _add_lines(context: Context, args: tools.AddTasks) -> Reply:
     text = "\n".join(["Added:", *(task_answers.format_task(task, here) for task in added)])
     doubts = [(task, found) for task in added if (found := task_lines.find_doubts(task.title))]
     notes = [f"#{task.number}: '{words}' stays in the title; {'; '.join(advice)}." for task, (words, advice) in doubts]
+    notes += texts.describe_missing(context, [(task.project or "", task.description or "", "") for task in added])
     rows = [task_answers.make_row(task, here) for task in added]
     return answers.reply(context, text, notes=notes, project=here, tasks=rows)
 
@@ -196,6 +200,8 @@ def update_task(context: Context, args: tools.UpdateTask) -> Body:
         notes.append(f"#{after.number}{task_answers.describe_move(before.project, after.project)}")
     if after.status in _SETTLED and (args.status is not UNSET or after.status != before.status):
         notes += task_answers.describe_closing(context, after)
+    written = [(after.description or "", before.description or ""), (args.note or "", "")]
+    notes += texts.describe_missing(context, [(after.project or "", *one) for one in written])
     return _reply("Updated" if is_changed else "Unchanged", context, after, before, notes)
 
 

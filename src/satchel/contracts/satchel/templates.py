@@ -253,14 +253,16 @@ def check_templates(context: Context, named: Sequence[tuple[str, str]], *, are_n
 def settle_update(
     checked: templates.Checked, seen: Prompt, content: str | UnsetType, declared: Sequence[Argument] | None
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return the fields of a patch for a prompt's arguments, and notes about its template; see `templates.settle`."""
+    """Return the fields of a patch for a prompt's arguments, and notes about its template; see `templates.settle`.
+
+    With new content and no declared arguments, the old content of plain text must have been checked, too.
+    """
     if content is UNSET and declared is None:
         return {}, []
     if content is UNSET:
         content = seen.content
     kept = declared if declared is not None else seen.arguments or None
-    # Plain text with braces stays plain text.
-    is_plain = not seen.is_template and templates.looks_like_template(seen.content)
+    is_plain = not kept and declared is None and templates.is_plain_by_choice(checked, seen)
     settled = templates.settle(checked, content, kept, is_plain=is_plain)
     is_same = (settled.arguments, settled.is_constant) == (seen.arguments, seen.is_constant)
     fields = {"arguments": settled.arguments, "is_constant": settled.is_constant}
@@ -290,6 +292,8 @@ def describe_settled(settled: Settled) -> list[str]:
 
 
 def _explain_plain(settled: Settled) -> str:
+    if settled.plain == "chosen":
+        return "Kept as plain text, as it was. To make it a template, declare its arguments."
     if settled.plain == "large":
         return f"Kept as plain text: a template has at most {MAX_TEMPLATE_BYTES} bytes."
     if settled.failure is not None:

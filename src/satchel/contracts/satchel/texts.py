@@ -1,6 +1,6 @@
 """Texts in answers: a part of a prompt or document, its outline, its links from and to other items."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType
@@ -13,6 +13,8 @@ from satchel.errors import MissingPart, WrongArgument
 from satchel.model import ItemKind
 from satchel.services import layers, links, texts
 from satchel.services.links import Linked
+
+_MOST_MISSING = 10  # links in a note
 
 
 class Reading(Struct, frozen=True, kw_only=True):
@@ -49,11 +51,11 @@ def read_part(
     *,
     is_whole: bool = False,
     has_headings: bool = True,
-    takes_only_lines: bool = False,
+    takes_whole: bool = True,
 ) -> Reading:
     """Return the requested part of a text; by default, all of a short text, or the beginning of a long one.
 
-    With `takes_only_lines`, the tool has no arguments `heading` and `whole` for the rest of a long text.
+    Unless it `takes_whole`, the tool has no argument `whole` for the rest of a long text.
 
     Raises:
         WrongArgument: `lines` is not a range, or both lines and a heading are given.
@@ -71,7 +73,7 @@ def read_part(
         return _show(part, (f"The same heading is also in lines {also}.",) if others else ())
     if is_whole or len(text) <= texts.LONGEST_WHOLE:
         return Reading(text=text)
-    return _show_beginning(text, has_headings=has_headings, takes_only_lines=takes_only_lines)
+    return _show_beginning(text, has_headings=has_headings, takes_whole=takes_whole)
 
 
 def can_have_headings(mime_type: str) -> bool:
@@ -86,7 +88,7 @@ def _show(part: texts.TextPart, notes: tuple[str, ...] = ()) -> Reading:
     return Reading(text=part.text, lines=lines, of=part.total, notes=notes)
 
 
-def _show_beginning(text: str, *, has_headings: bool, takes_only_lines: bool) -> Reading:
+def _show_beginning(text: str, *, has_headings: bool, takes_whole: bool) -> Reading:
     part = texts.take_beginning(text)
     outline, others = texts.make_outline(text) if has_headings else ((), ())
     headings = tuple(f"{one.line} {'#' * one.level} {one.text[:200]}" for one in outline)
@@ -95,8 +97,9 @@ def _show_beginning(text: str, *, has_headings: bool, takes_only_lines: bool) ->
         more = f" Its outline leaves out {format_count(len(others), 'heading')}, the first in line {others[0].line}."
     if part.last == 1 and len(part.text.rstrip("\n")) < len(text.partition("\n")[0]):
         more += " Line 1 is longer than what is shown."
-    ways = 'lines (like "40-90"), a heading, or ' if headings else 'lines (like "40-90") or ' if part.total > 1 else ""
-    how = 'lines (like "40-90")' if takes_only_lines else f"{ways}whole: true"
+    ways = ['lines (like "40-90")'] if part.total > 1 or not takes_whole else []
+    ways += [*(["a heading"] if headings else []), *(["whole: true"] if takes_whole else [])]
+    how = f"{', '.join(ways[:-1])}{',' if len(ways) > 2 else ''} or {ways[-1]}" if ways[1:] else ways[0]
     size = f"{len(text)} characters in {format_count(part.total, 'line')}"
     note = f"It has {size}.{more} Read on with {how}."
     lines = "1" if part.last == 1 else f"1-{part.last}"
@@ -120,6 +123,25 @@ def find_links(context: Context, kind: ItemKind, item: Linked) -> tuple[tuple[st
     missing = [one for one in to if one.is_missing and not _is_elsewhere(context, one)]
     told = [f"{_format_link(one)} (not found)" if one in missing else _format_link(one) for one in to]
     return tuple(told), tuple(map(_format_link, back))
+
+
+def describe_new_links(context: Context, contents: Iterable[str]) -> list[str]:
+    """Return a note on the links in new texts of the current project that lead to nothing."""
+    return describe_missing(context, [(context.scope.project, one, "") for one in contents])
+
+
+def describe_missing(context: Context, texts: Iterable[tuple[str, str, str]]) -> list[str]:
+    """Return a note on new links that lead to nothing; each text comes with its project, and with the old text."""
+    missing: dict[str, None] = {}
+    for project, new, old in texts:
+        there = context.within(project)
+        found = links.find_missing(there.tx, there.scope, new, old, context.here)
+        missing |= dict.fromkeys(one.reference for one in found if not _is_elsewhere(there, one))
+    if not missing:
+        return []
+    more = [f"{len(missing) - _MOST_MISSING} more"] if len(missing) > _MOST_MISSING else []
+    *most, last = [*missing][:_MOST_MISSING] + more
+    return [f"{', '.join(most)} and {last} lead to nothing yet." if most else f"{last} leads to nothing yet."]
 
 
 def _is_elsewhere(context: Context, link: links.Link) -> bool:

@@ -43,7 +43,7 @@ Lines = Annotated[
     str, Meta(description="Like 10-40", extra=hidden(takes_numbers=True, is_trimmed=True, max_length=100))
 ]
 Heading = Annotated[str, Meta(extra=hidden(is_trimmed=True, max_length=1000))]
-DryRun = Annotated[bool, Meta(description="Only list the changes")]
+DryRun = Annotated[bool, Meta(description="Only list changes")]
 # Days after which an item is out of date, and what replaces it.
 Expires = Annotated[str, Meta(description="YYYY-MM-DD", extra=_LINE)]
 ReplacedBy = Annotated[str, Meta(description="Its successor", extra=hidden(is_trimmed=True, max_length=2000))]
@@ -572,7 +572,7 @@ class UpdateTask(Struct):
     blocked_by: Blockers | UnsetType = UNSET
     parent: Annotated[str, Meta(description="Makes it a subtask", extra=_PARENT)] | UnsetType = UNSET
     note: Text | UnsetType = UNSET
-    to: Annotated[str, Meta(description="Project to move to", extra=_NAME)] | UnsetType = UNSET
+    to: Annotated[str, Meta(description="Target project", extra=_NAME)] | UnsetType = UNSET
     expected_version: Version | UnsetType = UNSET
     fence: Fence | UnsetType = UNSET
     project: Project | UnsetType = UNSET
@@ -635,7 +635,7 @@ class UpdateItems(InProject):
     status: Status | UnsetType = UNSET
     priority: KnownPriority | UnsetType = UNSET
     due: Day | UnsetType = UNSET
-    to: Annotated[str, Meta(description="Project to move to", extra=_NAME)] | UnsetType = UNSET
+    to: Annotated[str, Meta(description="Target project", extra=_NAME)] | UnsetType = UNSET
     copy: Annotated[bool, Meta(description="Copy there instead")] | UnsetType = UNSET
     dry_run: DryRun | UnsetType = UNSET
 
@@ -648,6 +648,7 @@ class History(InProject):
     against: Annotated[int, Meta(description="Diff from it", extra=_NUMBER)] | UnsetType = UNSET
     by: Text | UnsetType = UNSET
     lines: Lines | UnsetType = UNSET
+    heading: Heading | UnsetType = UNSET
     cursor: Cursor | UnsetType = UNSET
 
 
