@@ -523,6 +523,16 @@ class TaskPosition(Struct, frozen=True):
     due: str | None = None
 
 
+class Outdated(Struct, frozen=True):
+    """A prompt or document that is expired or replaced."""
+
+    day: str  # on which it expired, or else of its last change
+    name: str
+    expires: str | None  # None if it is not expired
+    replaced_by: str | None
+    count: int  # of all that are out of date in its project
+
+
 class TagCount(Struct, frozen=True):
     """A tag and the number of prompts that have it."""
 

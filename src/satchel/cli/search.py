@@ -25,6 +25,7 @@ _COMMANDS = {  # the commands that do what these tools do
     "list_tasks with due today": "satchel task list --due today",
     "history": "satchel log",
     "read_resource memory.md": "satchel document show memory.md",
+    "list_prompts and list_resources mark them": "satchel prompt list and satchel document list mark them",
 }
 _KINDS = ("prompt", "document", "task")
 _HOOKED = [client.name for client in CLIENTS if client.hook is not None]
@@ -78,7 +79,7 @@ def catch_up(session: Session, since: str | None, brief: bool, hook: str | None)
     text = answer.text
     for tool, instead in _COMMANDS.items():
         text = re.sub(rf"^(and .*: ){tool}$", rf"\1{instead}", text, flags=re.MULTILINE)
-    session.say(text, answer.value)
+    session.say(text.replace("\nLater: catch_up with since ", "\nLater: satchel catch-up --since "), answer.value)
 
 
 def _write_brief(value: dict[str, Any]) -> str:

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeVar
 from msgspec.structs import asdict, replace
 
 from satchel.errors import NotFound, StoreConflict, Taken, VersionConflict, WrongArgument
-from satchel.model import UNSET, Document, DocumentDraft, DocumentPatch, Scope, StoreChange
+from satchel.model import UNSET, Document, DocumentDraft, DocumentPatch, Outdated, Scope, StoreChange
 from satchel.services import recording, rules
 from satchel.services.projects import current, find_within, read_batches
 from satchel.storage import documents as rows
@@ -185,9 +185,9 @@ def restore(tx: Tx, scope: Scope, number: int) -> Document:
     return document
 
 
-def list_expired(tx: Tx, scope: Scope, since: str, limit: int) -> list[tuple[str, str]]:
-    """Return day and name of the documents of the project that expired since a day, last expired first."""
-    return rows.list_expired(tx, current(tx, scope).number, since, tx.now[:10], limit)
+def list_outdated(tx: Tx, scope: Scope, limit: int) -> list[Outdated]:
+    """Return the documents of the project that are expired or replaced, the last ones first."""
+    return rows.list_outdated(tx, current(tx, scope).number, tx.now[:10], limit)
 
 
 def choose_free(tx: Tx, scope: Scope, name: str, uri: str, id: str) -> tuple[str, str]:

@@ -18,6 +18,7 @@ from satchel.model import (
     Excerpt,
     Item,
     ListChange,
+    Outdated,
     Page,
     Prompt,
     PromptDraft,
@@ -243,9 +244,9 @@ def count_use(tx: Tx, prompt: Prompt) -> None:
     rows.count_use(tx, prompt.project, prompt.number)
 
 
-def list_expired(tx: Tx, scope: Scope, since: str, limit: int) -> list[tuple[str, str]]:
-    """Return day and name of the prompts of the project that expired since a day, last expired first."""
-    return rows.list_expired(tx, current(tx, scope).number, since, tx.now[:10], limit)
+def list_outdated(tx: Tx, scope: Scope, limit: int) -> list[Outdated]:
+    """Return the prompts of the project that are expired or replaced, the last ones first."""
+    return rows.list_outdated(tx, current(tx, scope).number, tx.now[:10], limit)
 
 
 def list_counted(tx: Tx, scope: Scope, query: PromptQuery, *, limit: int, offset: int) -> Page:
