@@ -526,8 +526,9 @@ class TaskPosition(Struct, frozen=True):
 class Outdated(Struct, frozen=True):
     """A prompt or document that is expired or replaced."""
 
-    day: str  # on which it expired, or else of its last change
+    kind: str
     name: str
+    day: str  # on which it expired, or else of its last change
     expires: str | None  # None if it is not expired
     replaced_by: str | None
     count: int  # of all that are out of date in its project

@@ -421,8 +421,12 @@ def test_items_are_deleted_by_tag_state_or_text_after_a_dry_run(satchel: Command
     select = ("task", "delete", "--tag", "a", "--tag", "b", "--status", "cancelled")
     assert done(satchel(*select, "--dry-run")) == "Would have deleted task 2.\n"
     assert done(satchel(*select)).startswith("Deleted task 2.\n")
-    assert done(satchel("task", "delete", "--search", "Older")) == "No tasks in project 'default' match.\n"
+    for more in ([], ["--dry-run"]):
+        none = satchel("task", "delete", "--search", "Older", *more)
+        assert done(none) == "No tasks in project 'default' match.\n"
     assert "no task of project 'default' has the tag 'b'." in failed(satchel(*select), 2)
+    done(satchel("task", "add", "Next", "--after", "3"))
+    assert done(satchel("task", "delete", "3")).startswith("Deleted task 3.\nReady now: task 4: Next\n")
     done(satchel("prompt", "add", "Tea", "-", input=b"Brew it."))
     assert done(satchel("prompt", "delete", "--search", "brew")).startswith("Deleted prompt 'tea' from project")
     for wrong in (("task", "delete"), ("task", "delete", "1", "--status", "open")):

@@ -10,7 +10,6 @@ from msgspec.structs import asdict, replace
 from satchel.model import (
     Argument,
     Item,
-    Outdated,
     Prompt,
     PromptDraft,
     PromptHeader,
@@ -36,15 +35,6 @@ _IN_PROJECT = (
 )
 _FIND = f"select {_WHOLE} from prompts where {_IN_PROJECT}"
 _BY = {column: f"{_FIND} and {column} = :key" for column in ("id", "name", "title", "number")}
-# The same for documents.
-OUTDATED = """
-    select case when expires < :today then expires else substr(updated_at, 1, 10) end as day, name,
-        case when expires < :today then expires end, replaced_by, count(*) over ()
-    from {} where project = :project and deleted_at is null
-    and (expires is not null or replaced_by is not null) and (expires < :today or replaced_by is not null)
-    order by day desc, name limit :limit
-"""
-_OUTDATED = OUTDATED.format("prompts")
 _ARGUMENTS = msgspec.json.Decoder(tuple[Argument, ...])
 
 
@@ -210,11 +200,6 @@ def count_use(tx: Tx, project: int, number: int) -> None:
         project=project,
         now=tx.now,
     )
-
-
-def list_outdated(tx: Tx, project: int, today: str, limit: int) -> list[Outdated]:
-    """Return the prompts that are expired or replaced, the last ones first."""
-    return [Outdated(*row) for row in tx.all(_OUTDATED, project=project, today=today, limit=limit)]
 
 
 def add_tags(tx: Tx, project: int, number: int, tags: Sequence[str]) -> None:

@@ -29,7 +29,7 @@ from satchel.model import (
     Version,
 )
 from satchel.protocol.cursors import encode_cursor
-from satchel.services import documents, history, layers, projects, prompts, tasks
+from satchel.services import documents, history, layers, projects, tasks
 from satchel.services.history import Burst, Completion, name_author
 from satchel.services.rules import read_due
 
@@ -329,23 +329,18 @@ def _tell_ready(context: Context) -> Part:
 
 def _tell_outdated(context: Context) -> Part:
     """List the prompts and documents that are expired or replaced, the last ones first."""
-    lists = (("prompt", prompts.list_outdated), ("document", documents.list_outdated))
-    found = [
-        (kind, one)
-        for kind, find in lists
-        if may_read(context, kind)
-        for one in find(context.tx, context.scope, _MOST_OUTDATED)
-    ]
+    kinds = [kind for kind in layers.KINDS if may_read(context, kind)]
+    found = layers.list_outdated(context.tx, context.scope, kinds, _MOST_OUTDATED)
     if not found:
         return {}, []
     rows = [
-        f"{kind} {one.name}{f' on {one.expires}' if one.expires else ''}"
+        f"{one.kind} {one.name}{f' on {one.expires}' if one.expires else ''}"
         f"{f', replaced by {one.replaced_by}' if one.replaced_by else ''}"
-        for kind, one in sorted(found, key=lambda pair: pair[1].day, reverse=True)[:_MOST_OUTDATED]
+        for one in found
     ]
     members: dict[str, Any] = {"expired": rows}
     lines = ["Out of date:", *(f"- {row}" for row in rows)]
-    if more := sum({kind: one.count for kind, one in found}.values()) - len(rows):
+    if more := found[0].count - len(rows):
         members["more_expired"] = more
         lines.append(f"and {more} more: list_prompts and list_resources mark them")
     return members, lines
