@@ -235,6 +235,9 @@ def test_hooks_begin_sessions_and_uninstall_takes_them_back(satchel: Satchel, ho
 
     code, said = failed(satchel("install", "zed", "--hooks"))
     assert (code, "Zed documents no hook" in said, (home / ".config" / "zed").exists()) == (1, True, False)
+    (home / ".config" / "zed").mkdir(parents=True)
+    said = done(satchel("install", "--all", "--hooks", "--dry-run"))
+    assert "Zed documents no such hooks, so none was written." in said
     code, said = failed(satchel("install", "cursor", "--hooks", "--url", "https://x.example/mcp"))
     assert code == 2 and "--hooks needs a store on this machine" in said
     assert '"additional' not in done(satchel("install", "cursor", "--hooks", "--print"))

@@ -266,11 +266,16 @@ def test_a_task_is_added_from_one_line(satchel: Command) -> None:
     done(satchel("task", "add", "Learn \\+1"))
     over = ("--priority", "low", "-t", "y", "--due", "2027-01-01")
     done(satchel("task", "add", "Over !urgent +x due:2026-12-01", *over))
-    said = b"'!P1' stays in the title; write a priority as !low, !high or !urgent.\n"
-    assert satchel("task", "add", "Odd !P1").stderr == said
+    said = b"'every:week' stays in the title; every: is not known, because tasks do not repeat.\n"
+    assert satchel("task", "add", "Odd !low every:week").stderr == said
+    assert failed(satchel("task", "add", "Odd !P1 +x"), 2) == (
+        "satchel: !P1: write a priority as !low, !high or !urgent, and a day as due:2026-12-01, without a time of day. "
+        "A backslash before such a word keeps it in the title.\n"
+    )
     assert done(satchel("task", "list")) == (
         "2\t\t#12 crashes\thigh\t2026-12-01\tx\t#1\tdefault\n1\t\tFirst\t\t\t\t\tdefault\n"
-        "3\t\tLearn +1\t\t\t\t\tdefault\n5\t\tOdd !P1\t\t\t\t\tdefault\n4\t\tOver\tlow\t2027-01-01\ty\t\tdefault\n"
+        "3\t\tLearn +1\t\t\t\t\tdefault\n4\t\tOver\tlow\t2027-01-01\ty\t\tdefault\n"
+        "5\t\tOdd every:week\tlow\t\t\t\tdefault\n"
     )
     assert failed(satchel("task", "add", "Call @phone"), 3) == (
         "satchel: project 'phone' does not exist. Make it first, or write \\@phone to keep the word in the title.\n"
@@ -413,8 +418,12 @@ def test_items_are_deleted_by_tag_state_or_text_after_a_dry_run(satchel: Command
     select = ("task", "delete", "--tag", "a", "--tag", "b", "--status", "cancelled")
     assert done(satchel(*select, "--dry-run")) == "Would have deleted task 2.\n"
     assert done(satchel(*select)).startswith("Deleted task 2.\n")
-    none = satchel("task", "delete", "--tag", "a", "--status", "cancelled")
-    assert done(none) == "No tasks in project 'default' match.\n"
+    for more in ([], ["--dry-run"]):
+        none = satchel("task", "delete", "--search", "Older", *more)
+        assert done(none) == "No tasks in project 'default' match.\n"
+    assert "no task of project 'default' has the tag 'b'." in failed(satchel(*select), 2)
+    done(satchel("task", "add", "Next", "--after", "3"))
+    assert done(satchel("task", "delete", "3")).startswith("Deleted task 3.\nReady now: task 4: Next\n")
     done(satchel("prompt", "add", "Tea", "-", input=b"Brew it."))
     assert done(satchel("prompt", "delete", "--search", "brew")).startswith("Deleted prompt 'tea' from project")
     for wrong in (("task", "delete"), ("task", "delete", "1", "--status", "open")):

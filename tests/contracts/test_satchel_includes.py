@@ -204,3 +204,15 @@ def test_other_contracts_serve_the_text_as_it_is(client: Client, store: str, ser
     save(client, "letter", '{% include "tone.md" %}')
     got = serve("mcpkg", store).request("prompts/get", {"name": "letter"})["result"]
     assert got["messages"][0]["content"]["text"] == '{% include "tone.md" %}'
+
+
+def test_a_restored_version_says_all_that_differs(client: Client) -> None:
+    ok(client, "add_resource", name="old.md", content="x")
+    ok(client, "add_prompt", name="memo", title="Memo", content='{% include "old.md" %}')
+    ok(client, "update_prompt", prompt="memo", content="plain", arguments=[])
+    ok(client, "delete", items=["old.md", "memo"])
+    ok(client, "add_prompt", name="memo", title="Another", content="y")
+    assert ok(client, "restore", item="Memo", version=1)["notes"] == [
+        "The name memo is taken; the item is now called memo-2.",
+        "It includes old.md, which project default lacks.",
+    ]

@@ -378,6 +378,20 @@ def test_items_move_to_another_project(own: Client) -> None:
     assert ok(own, "restore", item="review")["restored"]["version"] == 3
 
 
+def test_the_originals_are_where_they_were_and_nothing_moves_twice(own: Client) -> None:
+    ok(own, "add_project", name="third")
+    ok(own, "add_resource", name="plan.md", content="x", project="other")
+    answer = ok(own, "update_items", items=["satchel://resource/other/plan.md", "review", "#1"], to="third")
+    assert answer["notes"] == [
+        "plan.md moved from other to third.",
+        "review, #1 moved from default to third.",
+        "The originals of prompts and documents are in the trash of project 'other' and 'default'.",
+    ]
+    assert text(own, "update_items", items=["#1"], to="third") == (
+        "1 task unchanged:\n#1 Write docs +docs @third, version 2\n#1 was in project third already."
+    )
+
+
 def test_tasks_leave_their_project_together(own: Client) -> None:
     answer = ok(own, "update_items", items=["#1", "#4"], to="")
     assert [row["project"] for row in answer["items"]] == [None, None]

@@ -27,18 +27,18 @@ def test_a_plan_with_subtasks_is_added_completed_and_taken_apart(agent: Client) 
     lines = ["Launch !high\n  Before autumn\n  - Build +code after:3\n    - Compile", "Talk in:1"]
     result = result_of(agent, "add_tasks", {"lines": lines})
     assert result["content"][0]["text"] == (
-        "Added:\n#1 Launch 0/2 !high\n#3 Build 0/1 +code after:#2 in:#1\n#2 Compile in:#3\n#4 Talk in:#1"
+        "Added:\n#1 Launch 0/2 !high\n#2 Build 0/1 +code after:#3 in:#1\n#3 Compile in:#2\n#4 Talk in:#1"
     )
     rows = result["structuredContent"]["tasks"]
     assert rows == [
         {"number": 1, "title": "Launch", "priority": "high", "subtasks": "0/2"},
-        {"number": 3, "title": "Build", "tags": ["code"], "blocked_by": [2], "parent": 1, "subtasks": "0/1"},
-        {"number": 2, "title": "Compile", "parent": 3},
+        {"number": 2, "title": "Build", "tags": ["code"], "blocked_by": [3], "parent": 1, "subtasks": "0/1"},
+        {"number": 3, "title": "Compile", "parent": 2},
         {"number": 4, "title": "Talk", "parent": 1},
     ]
     assert refusal(agent, "update_task", task=1, parent="Compile") == {
         "code": "invalid_argument",
-        "message": "A task cannot be a subtask of itself: #1 → #2 → #3 → #1.",
+        "message": "A task cannot be a subtask of itself: #1 → #3 → #2 → #1.",
         "hint": HINT,
         "argument": "parent",
     }
@@ -52,37 +52,37 @@ def test_a_plan_with_subtasks_is_added_completed_and_taken_apart(agent: Client) 
         "hint": HINT,
         "argument": "lines",
     }
-    done = ok(agent, "complete_task", task=2)
-    assert done["notes"] == ["All subtasks of #3 Build are closed: it can be completed."]
-    assert done["ready"] == [{"number": 3, "title": "Build", "tags": ["code"], "parent": 1, "subtasks": "1/1"}]
+    done = ok(agent, "complete_task", task=3)
+    assert done["notes"] == ["All subtasks of #2 Build are closed: it can be completed."]
+    assert done["ready"] == [{"number": 2, "title": "Build", "tags": ["code"], "parent": 1, "subtasks": "1/1"}]
     assert text(agent, "complete_task", task=1) == (
         "Completed #1 [x] Launch 0/2 !high, version 2\n2 subtasks of #1 are open."
     )
     assert text(agent, "update_task", task=4, parent="") == "Updated #4 Talk, version 2"
     ok(agent, "update_task", task="Talk", parent="launch")
-    whole = ok(agent, "get_task", task=3)["task"]
+    whole = ok(agent, "get_task", task=2)["task"]
     assert whole == {
-        "number": 3,
+        "number": 2,
         "title": "Build",
         "status": "pending",
         "version": 1,
         "created": MINUTE,
         "updated": MINUTE,
         "tags": ["code"],
-        "blocked_by": [{"number": 2, "title": "Compile", "status": "completed"}],
+        "blocked_by": [{"number": 3, "title": "Compile", "status": "completed"}],
         "parent": {"number": 1, "title": "Launch", "status": "completed"},
         "subtasks": "1/1",
-        "children": [{"number": 2, "title": "Compile", "status": "completed"}],
+        "children": [{"number": 3, "title": "Compile", "status": "completed"}],
     }
-    assert text(agent, "get_task", task=3) == Like(
-        r"#3 Build 1/1 \+code @default in:#1\nversion 1, .*\n\nWaits for:\n- #2 \[x\] Compile\n\n"
-        r"Subtask of:\n- #1 \[x\] Launch\n\nSubtasks:\n- #2 \[x\] Compile\n\nLater changes: since .*"
+    assert text(agent, "get_task", task=2) == Like(
+        r"#2 Build 1/1 \+code @default in:#1\nversion 1, .*\n\nWaits for:\n- #3 \[x\] Compile\n\n"
+        r"Subtask of:\n- #1 \[x\] Launch\n\nSubtasks:\n- #3 \[x\] Compile\n\nLater changes: since .*"
     )
     deleted = ok(agent, "delete", items=["#1", "#4"])
-    assert deleted["notes"] == ["#1 had 1 subtask, now without a parent: #3."]
-    assert "parent" not in ok(agent, "get_task", task=3)["task"]
+    assert deleted["notes"] == ["#1 had 1 subtask, now without a parent: #2."]
+    assert "parent" not in ok(agent, "get_task", task=2)["task"]
     ok(agent, "restore", item="#1")
-    assert ok(agent, "get_task", task=3)["task"]["parent"]["number"] == 1
+    assert ok(agent, "get_task", task=2)["task"]["parent"]["number"] == 1
 
 
 def test_what_an_agent_completes_in_a_reviewed_project_waits_for_a_person(agent: Client) -> None:

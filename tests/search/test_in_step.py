@@ -169,6 +169,22 @@ def test_a_purge_leaves_no_word_in_the_file(tmp_path: Path) -> None:
     assert b"zygomatic" not in path.read_bytes()
 
 
+def test_a_clean_up_merges_the_segments_of_the_index(tmp_path: Path) -> None:
+    database = open_database(str(tmp_path / "satchel.db"))
+    projects.require(database, ADA)
+    for number in range(6):
+        with database.write(ADA) as tx:
+            prompts.add(tx, ADA, PromptDraft(title=f"Walrus {number}", content="tusks"))
+    counts = []
+    for _ in range(2):
+        with database.read() as tx:
+            counts += tx.all("select count(distinct segid) > 1 from search_index_idx")
+        history.clean_words(database)
+    assert counts == [(1,), (0,)]
+    assert len(found(database, "walrus")) == 6
+    database.close()
+
+
 def test_tasks_of_a_project_that_is_removed_for_good_stay_findable(filled: Database) -> None:
     with filled.write(ADA) as tx:
         projects.delete(tx, "shed")

@@ -72,6 +72,14 @@ def test_a_task_is_read_once_by_each_tool(count: Count) -> None:
     assert count("satchel", "add_task", title="Another", tags=["a"]) <= 9
 
 
+def test_a_search_without_hits_suggests_titles_without_searching_again(send: Send) -> None:
+    send("satchel", "add_prompt", title="Release checklist", content="x")
+    send("satchel", "add_task", title="Water the plants")
+    sent = send("satchel", "search", query="unknownword walrus elephant")
+    assert sum("from search_spaces where owner" in sql for sql in sent) == 5  # the search, and four texts to compare
+    assert len(sent) <= 130
+
+
 def test_tasks_that_are_added_together_read_their_project_once(count: Count) -> None:
     few, many = (count("satchel", "add_tasks", lines=[f"Task {one}" for one in range(size)]) for size in (10, 30))
     assert many - few <= 20 * 5

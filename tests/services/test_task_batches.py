@@ -4,7 +4,7 @@ import pytest
 
 from satchel.errors import EntryRefused, NotFound, WrongArgument
 from satchel.model import Scope, Task, TaskDraft, TaskQuery
-from satchel.services import projects, tasks
+from satchel.services import history, projects, tasks
 from satchel.services.task_lines import add_all, read
 from satchel.storage.database import Database, Tx
 
@@ -48,9 +48,14 @@ def test_a_bare_number_counts_tasks_and_not_lines(database: Database) -> None:
 
 def test_lines_may_wait_for_later_ones(database: Database) -> None:
     with database.write(ADA) as tx:
-        ship, test, write = add(tx, "Ship after:2", "Test after:#9", "#9 Write")
+        ship, test, write = add(tx, "Ship after:2 in:3", "Test after:#9", "#9 Write")
         assert (ship.blocked_by, test.blocked_by, write.blocked_by) == ((test.number,), (write.number,), ())
-        assert {task.version for task in (ship, test, write)} == {1}
+        assert {task.version for task in (ship, test, write)} == {1} and ship.parent == write.number
+        assert (ship.number, test.number, write.number) == (1, 2, 3)  # in the order of the lines
+        late, _, done = add(tx, "[x] Late +a after:3", "Between", "[x] Early")
+        assert (late.status, late.blocked_by, late.version) == ("completed", (done.number,), 2)
+        first = history.read_version(tx, ADA, f"#{late.number}", 1).state
+        assert first.blocked_by == (done.number,) and not first.completed_at
         reported: list[int] = []
         many = add_all(tx, ADA, read(["x"] * 200), None, reported.append)
         assert [task.number for task in many] == sorted(task.number for task in many)

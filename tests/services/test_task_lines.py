@@ -11,7 +11,7 @@ from satchel.services.task_lines import MAX_TASKS, TaskLine, find_doubts, read, 
 
 TRICKY = [
     *("+1", "@home", "!high", "!HIGH", "due:2026-01-01", "due:", "after:#3", "after:", "after:#3,", "#5", "#5,", "7"),
-    *("in:#3", "in:", "[?]", "\\- a"),
+    *("in:#3", "in:", "[?]", "\\- a", "!P1", "due:soon", "every:week", "#tag", "\\!P1"),
     *("-", "*", "[ ]", "[x]", "[~]", "\\", "\\+1", "\\\\@x", "\\-", "\\#4", "#4", "a", "é", "C++", "+", "(ann", "\t"),
 ]
 WORDS = st.one_of(st.sampled_from(TRICKY), st.text(min_size=1, max_size=8))
@@ -137,21 +137,20 @@ def test_an_indented_text_is_of_the_task_before_it() -> None:
 
 
 PRIORITY, DAY = "write a priority as !low, !high or !urgent", "write a day as due:2026-12-01"
+NO_REPETITION = "every: is not known, because tasks do not repeat"
 AFTER, TAG = "write blockers as after:#7,2", "write a tag as +docs: letters, digits, - or _"
 
 
 @pytest.mark.parametrize(
     ("text", "words", "advice"),
     [
-        ("Do it !P1", "!P1", [PRIORITY]),
         ("Do it priority:high", "priority:high", [PRIORITY]),
         ("Do it depends_on:#26", "depends_on:#26", [AFTER]),
         ("Do it after:words", "after:words", [AFTER]),
         ("Do it after:1,,2", "after:1,,2", [AFTER]),
         ("Do it #tagme", "#tagme", [TAG]),
         ("Do it +a.b", "+a.b", [TAG]),
-        ("Do it due:tomorrow", "due:tomorrow", [DAY]),
-        ("Do it +docs !P1 due:soon @web", "+docs !P1 due:soon", [PRIORITY, DAY]),
+        ("Do it deadline:friday every:week", "deadline:friday every:week", [DAY, NO_REPETITION]),
     ],
 )
 def test_words_that_look_like_facts_stay_in_the_title_and_are_doubted(text: str, words: str, advice: list[str]) -> None:
@@ -159,6 +158,31 @@ def test_words_that_look_like_facts_stay_in_the_title_and_are_doubted(text: str,
     assert line.title == f"Do it {words}"
     assert find_doubts(line.title) == (words, advice)
     assert one(write(line)) == line
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (
+            "Weekly  sync every:week +mgmt due:2026-12-01T14:00 !super @web",
+            TaskLine(
+                title="Weekly  sync every:week due:2026-12-01T14:00 !super",
+                tags=("mgmt",),
+                project="web",
+                wrong=("due:2026-12-01T14:00", "!super"),
+            ),
+        ),
+        ("Sync +a   every:week +b  #c", TaskLine(title="Sync   every:week  #c", tags=("a", "b"))),
+        ("Sync after:#3, #5 #tagme", TaskLine(title="Sync #tagme", after=("#3", "#5"))),
+        ("Sync \\+a every:week +b", TaskLine(title="Sync +a every:week", tags=("b",))),
+        ("Sync +a \\!super", TaskLine(title="Sync +a !super")),
+        ("Sync !super now +b", TaskLine(title="Sync !super now", tags=("b",))),
+    ],
+)
+def test_facts_may_stand_between_words_that_resemble_one(text: str, line: TaskLine) -> None:
+    assert one(text) == line
+    plain = replace(line, wrong=())
+    assert one(write(plain)) == plain
 
 
 @pytest.mark.parametrize(

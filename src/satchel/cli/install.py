@@ -146,11 +146,8 @@ def cli(
     machine = Machine.current()
     _check(url, token_env, name, as_json=as_json)
     if with_hooks and url is not None:
-        end(
-            "--hooks needs a store on this machine, and --url names another one: leave one out.",
-            _WRONG,
-            as_json=as_json,
-        )
+        message = "--hooks needs a store on this machine, and --url names another one: leave one out."
+        end(message, _WRONG, as_json=as_json)
     try:
         target = _make_target(machine, scope, contract, project, (url, token_env), as_json=as_json)
     except CannotInstall as error:
@@ -164,23 +161,23 @@ def cli(
     report = Reporter(as_json=as_json)
     for client in chosen:
         try:
+            if with_hooks and clients:
+                hooks.find_hook(client)  # fails before anything is written
             if prints:
                 snippet = changes.write_snippet(client, name, target)
                 report.add(
                     client, "printed", snippet.rstrip("\n"), snippet=snippet, file=machine.find_file(client, scope)
                 )
-                if with_hooks:
+                if with_hooks and client.hook is not None:
                     snippet = hooks.write_snippet(client, _write_hook(client, target, project))
                     where = machine.find_hooks(client, scope)
                     report.add(client, "printed", snippet.rstrip("\n"), snippet=snippet, file=where)
                 continue
-            if with_hooks and clients:
-                hooks.find_hook(client)  # refuses before anything is written
             _install(report, machine, client, scope, name, target, is_dry=dry_run)
             if rule:
                 _add_rule(report, machine, client, scope, is_dry=dry_run)
             if with_hooks:
-                _add_hook(report, machine, client, scope, _write_hook(client, target, project), is_dry=dry_run)
+                _add_hook(report, machine, client, scope, target, project, is_dry=dry_run)
         except (UnusableFile, CannotInstall) as error:
             report.add(client, "failed", f"satchel: {error}", error=str(error))
     answer = _try(report, target) if not (prints or dry_run) and isinstance(target, Local) else {}
@@ -296,18 +293,27 @@ def _add_rule(report: Reporter, machine: Machine, client: Client, scope: Scope, 
         _make(report, client, change, "installed", f"added the rule to {path}.", is_dry=is_dry)
 
 
-def _write_hook(client: Client, target: Any, project: str | None) -> str:
-    """Return the line that a hook runs: the command of the entry, with another subcommand."""
+def _write_hook(client: Client, target: Local, project: str | None) -> str:
+    """Return the command line of a hook: the command of the entry, with another subcommand."""
     words = target.arguments[: target.arguments.index("serve")]
     return hooks.write_command(client, [target.command, *words], target.variables, project)
 
 
-def _add_hook(report: Reporter, machine: Machine, client: Client, scope: Scope, command: str, *, is_dry: bool) -> None:
+def _add_hook(
+    report: Reporter,
+    machine: Machine,
+    client: Client,
+    scope: Scope,
+    target: Local,
+    project: str | None,
+    *,
+    is_dry: bool,
+) -> None:
     path = machine.find_hooks(client, scope)
     if path is None:
         report.add(client, "unchanged", f"{client.title} documents no such hooks, so none was written.")
         return
-    change = hooks.plan_install(client, path, command, scope)
+    change = hooks.plan_install(client, path, _write_hook(client, target, project), scope)
     if change is None:
         report.add(client, "unchanged", f"{client.title}: the hook is in {path} already.")
         return

@@ -59,7 +59,9 @@ def add_commands(group: click.Group, kind: Kind, *narrowing: Option) -> None:
         where |= {"match": "any"} if tags else {}
         if bool(refs) == bool(where):
             raise click.UsageError(f"Give the {noun}s as REF, or select them with options such as --search, not both.")
-        given = {"items": name_several(session, kind, refs)} if refs else {"where": {"kind": kind, **where}}
+        given = (
+            {"items": name_several(session, kind, refs)} if refs else {"where": {"kind": kind, "match": "any", **where}}
+        )
         if not yes and not is_dry_run:
             going = refs or [
                 one["item"] for one in session.call("delete", **given, project=project, dry_run=True).value["deleted"]
@@ -128,7 +130,7 @@ def ask_about_held(session: Session, refs: Sequence[str], *, is_yes: bool, quest
 
 
 def _list_cells(one: dict[str, Any]) -> tuple[str, str, str, str]:
-    """Return the cells of a version, or of a note, which is none."""
+    """Return the cells of a version, or of a note, which has no version."""
     if one["action"] == "note":
         return "", one["at"], f"note: {one['text']}", one["by"]
     return str(one["version"]), one["at"], describe_change(one["action"], one.get("fields", ())), one["by"]
@@ -155,10 +157,11 @@ def _show_deleted(session: Session, kind: Kind, keys: Sequence[str], answer: Ans
     else:
         quoted = ", ".join(f"'{key}'" for key in keys)
         text = f"Deleted {kind} {quoted} from project '{session.scope.project}'."
+    ready = [f"Ready now: task {one['number']}: {one['title']}" for one in answer.value.get("ready", ())]
     if answer.value.get("dry_run"):
-        session.say(f"Would have {text[:1].lower()}{text[1:]}", answer.value)
+        session.say(f"Would have d{text[1:]}", answer.value)
     else:
-        session.say_deleted(text, kind, keys, answer.value)
+        session.say_deleted("\n".join([text, *ready]), kind, keys, answer.value)
     if not session.as_json:
         referred = answer.value.get("referred", ())
         show_notes([f"{one['item']} was referred to by {', '.join(one['by'])}." for one in referred] + answer.notes)

@@ -12,6 +12,7 @@ from satchel.cli.output import count
 from satchel.cli.session import Session, command, project_option
 from satchel.clients import hooks
 from satchel.clients.table import BY_NAME, CLIENTS
+from satchel.log import escape_line
 from satchel.model import ALL_PROJECTS
 
 _MOST = 50  # the limit of hits in one answer of the tool
@@ -75,9 +76,7 @@ def catch_up(session: Session, since: str | None, brief: bool, hook: str | None)
         text = _write_brief(answer.value)
         click.echo(text if hook is None else hooks.write_answer(BY_NAME[hook], text), nl=False)
         return
-    text = answer.text
-    for tool, instead in _COMMANDS.items():
-        text = re.sub(rf"^(and .*: ){tool}$", rf"\1{instead}", text, flags=re.MULTILINE)
+    text = re.sub("(?m)^(and .*: )(.+)$", lambda line: line[1] + _COMMANDS.get(line[2], line[2]), answer.text)
     session.say(text, answer.value)
 
 
@@ -98,7 +97,7 @@ def _write_brief(value: dict[str, Any]) -> str:
     ]
     lines, room = [], _BRIEF - _count_tokens(_MORE)
     for part in parts:
-        fitting = _take_fitting(part, room)
+        fitting = _take_fitting([escape_line(line) for line in part], room)
         if part is parts[0] or fitting[1:]:  # a title alone says nothing
             lines += fitting
             room -= sum(map(_count_tokens, fitting))

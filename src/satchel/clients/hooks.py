@@ -6,11 +6,12 @@ A hook of ours runs `satchel catch-up --brief --hook CLIENT`; other hooks of a f
 import json
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from copy import deepcopy
 from typing import Any
 
-from satchel.clients import files, jsonc
+from satchel.clients import files, jsonc, merging
 from satchel.clients.changes import PROJECT_MODE, SATCHEL, USER_MODE, Change, make_diff
 from satchel.clients.entries import CannotInstall
 from satchel.clients.files import UnusableFile
@@ -47,31 +48,27 @@ def plan_install(client: Client, path: str, command: str, scope: Scope) -> Chang
     wanted = _fill(hook.entry, command)
     before = files.read(path)
     value = _load(path, before)
-    ours = [(event, entry) for event, entry in _list_entries(value) if _find_ours({"hooks": {event: [entry]}})]
-    if ours == [(hook.event, wanted)]:
+    if [(place[1], _get(value, place[:3])) for place in _find_ours(value)] == [(hook.event, wanted)]:
         return None
     text, expected = _remove_ours(path, before or "", value)
     for key, one in hook.frame.items():
         if key not in expected:
             text, expected = jsonc.set_member(text, [key], one), {**expected, key: one}
-    try:
+    with _explaining(path):
         text = jsonc.append_item(text, ["hooks", hook.event], wanted)
-    except WrongSyntax as error:
-        raise UnusableFile(f"{path}: {error}. Nothing was changed; correct the file, and try again.") from error
     expected.setdefault("hooks", {}).setdefault(hook.event, []).append(wanted)
     return _change(path, before, text, expected, wanted, scope)
 
 
 def plan_uninstall(client: Client, path: str, scope: Scope) -> Change | None:
     """Plan the change that removes our hooks from a client's file; None if it has none."""
-    hook = find_hook(client)
-    before = files.read(path)
+    hook, before = find_hook(client), files.read(path)
     value = _load(path, before)
     if before is None or not _find_ours(value):
         return None
     after, expected = _remove_ours(path, before, value)
     if after == json.dumps(hook.frame, indent=2) + "\n":
-        return _change(path, before, "", {}, hook.entry, scope)  # nothing else is in the file
+        after, expected = "", {}  # nothing else is in the file
     return _change(path, before, after, expected, hook.entry, scope)
 
 
@@ -106,14 +103,14 @@ def write_snippet(client: Client, command: str) -> str:
 
 
 def write_answer(client: Client, text: str) -> str:
-    """Return what our hook prints, so that the client's model reads a text."""
+    """Return what our hook prints, in the form from which the client takes a text for its model."""
     hook = find_hook(client)
     if not hook.answer:
         return text
     value: Any = text
     for key in reversed(hook.answer if text else ()):
         value = {key: value}
-    if "hookSpecificOutput" in hook.answer and text:
+    if "hookSpecificOutput" in value:
         value["hookSpecificOutput"]["hookEventName"] = hook.event
     return json.dumps(value or {}, ensure_ascii=False) + "\n"
 
@@ -132,12 +129,6 @@ def _is_ours(entry: Any) -> bool:
     if not {"catch-up", "--brief", "--hook"} <= {*words}:
         return False
     return any(re.fullmatch(SATCHEL, word) for word in words[: words.index("catch-up")])
-
-
-def _list_entries(value: dict[str, Any]) -> list[tuple[str, Any]]:
-    events = value.get("hooks")
-    found = events.items() if isinstance(events, dict) else ()
-    return [(event, entry) for event, entries in found if isinstance(entries, list) for entry in entries]
 
 
 def _find_ours(value: dict[str, Any]) -> list[Path]:
@@ -161,10 +152,8 @@ def _remove_ours(path: str, text: str, value: dict[str, Any]) -> tuple[str, dict
         place = ours[-1]
         while (len(place) > 1 and len(_get(value, place[:-1])) == 1) or place[3:] == ("hooks",):
             place = place[:-1]
-        try:
-            text = jsonc.remove_value(text, place)
-        except WrongSyntax as error:
-            raise UnusableFile(f"{path}: {error}. Nothing was changed; correct the file, and try again.") from error
+        with _explaining(path):
+            text = jsonc.remove_member(text, place)
         del _get(value, place[:-1])[place[-1]]
     return text, value
 
@@ -186,13 +175,20 @@ def _fill(shape: Any, command: str) -> Any:
 # -- files --------------------------------------------------------------------------------------------------------
 
 
-def _load(path: str, text: str | None) -> dict[str, Any]:
+@contextmanager
+def _explaining(path: str) -> Iterator[None]:
+    """Name the file in an error about its syntax."""
     try:
+        yield
+    except (WrongSyntax, RecursionError) as error:
+        raise UnusableFile(merging.explain(path, error)) from error
+
+
+def _load(path: str, text: str | None) -> dict[str, Any]:
+    with _explaining(path):
         value = jsonc.load(text or "")
         if not isinstance(value, dict):
             raise WrongSyntax(text or "", 0, "the document should be an object")
-    except (WrongSyntax, RecursionError) as error:
-        raise UnusableFile(f"{path}: {error}. Nothing was changed; correct the file, and try again.") from error
     return value
 
 

@@ -191,17 +191,12 @@ def set_member(text: str, path: Sequence[str], value: Any) -> str:
     raise AssertionError("a path has at least one key")
 
 
-def remove_member(text: str, path: Sequence[str]) -> str:
-    """Remove a member from a document; return the text unchanged if there is no such member.
+def remove_member(text: str, path: Sequence[str | int]) -> str:
+    """Remove a member from a document, or an entry from a list in it; return the text unchanged if there is none.
 
     Raises:
-        WrongSyntax: the document cannot be read, or a value on the path is not an object or occurs twice.
+        WrongSyntax: the document cannot be read, or a value on the path has another type or occurs twice.
     """
-    return remove_value(text, path)
-
-
-def remove_value(text: str, path: Sequence[str | int]) -> str:
-    """Remove a member of an object as `remove_member` does, or an entry of a list, whose key is its number."""
     parent = parse(text).root
     for key in path[:-1]:
         member = None if parent is None else _find(text, _check_holder(text, parent, key), key)

@@ -59,7 +59,7 @@ def set_entry(client: Client, path: str, text: str | None, name: str, wanted: Sh
             for key, value in changed.items():
                 after = jsonc.set_member(after, (*where, key), value)
     except WrongSyntax as error:
-        raise UnusableFile(_explain(path, error)) from error
+        raise UnusableFile(explain(path, error)) from error
     _check(client, path, before, after, name, new)
     return after
 
@@ -79,7 +79,7 @@ def remove_entry(client: Client, path: str, text: str, name: str) -> str:
         else:
             after = jsonc.remove_member(text, where)
     except WrongSyntax as error:
-        raise UnusableFile(_explain(path, error)) from error
+        raise UnusableFile(explain(path, error)) from error
     _check(client, path, text, after, name, None)
     return after
 
@@ -106,11 +106,11 @@ def _load(client: Client, path: str, text: str) -> dict[str, Any]:
         if not isinstance(value, dict):
             raise WrongSyntax(text, 0, "the document should be an object")
     except (WrongSyntax, WrongYaml, tomllib.TOMLDecodeError, RecursionError) as error:
-        raise UnusableFile(_explain(path, error)) from error
+        raise UnusableFile(explain(path, error)) from error
     return value
 
 
-def _explain(path: str, error: Exception) -> str:
+def explain(path: str, error: Exception) -> str:
     return f"{path}: {str(error) or 'it is nested too deep'}. Nothing was changed; correct the file, and try again."
 
 

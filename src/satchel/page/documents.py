@@ -113,8 +113,7 @@ def save(visit: Visit) -> Answer:
     version = visit.number("version")
 
     def change(tx: Tx) -> Document:
-        reference = visit.field("replaced_by").strip()
-        name = layers.find_replacement(tx, visit.scope, document, reference) if reference else None
+        name = layers.find_replacement(tx, visit.scope, document, visit.field("replaced_by").strip() or None)
         return documents.update(tx, visit.scope, document.name, replace(patch, replaced_by=name), version)
 
     try:

@@ -110,8 +110,7 @@ def save(visit: Visit) -> Answer:
         )
 
         def change(tx: Tx) -> Prompt:
-            reference = visit.field("replaced_by").strip()
-            name = layers.find_replacement(tx, visit.scope, prompt, reference) if reference else None
+            name = layers.find_replacement(tx, visit.scope, prompt, visit.field("replaced_by").strip() or None)
             return prompts.update(tx, visit.scope, prompt.id, replace(patch, replaced_by=name), version)
 
         saved = visit.write(change)

@@ -7,7 +7,8 @@ has no such document, and WrongArgument if a value breaks a rule.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from itertools import chain
+from heapq import merge
+from itertools import chain, islice
 from typing import Any, Literal, TypeVar
 
 from msgspec.structs import asdict, replace
@@ -113,15 +114,17 @@ def list_everywhere(
     """Return what `list_page` returns for several projects, given by number, in one order."""
     folded = rules.fold_query(query)
     size = _BATCH if folded else limit + 1
-    hits: list[Document] = []
-    while len(hits) <= limit:
-        found = [one for project in where for one in rows.list_after(tx, project, after=after, limit=size)]
-        batch = sorted(found, key=lambda one: one.number)[:size]
-        hits += [one for one in batch if folded in rules.fold(f"{one.name}\n{one.uri}\n{one.description or ''}")]
-        if len(batch) < size:
-            break
-        after = batch[-1].number
-    return tuple(hits[:limit]), len(hits) > limit
+
+    def iterate(project: int) -> Iterator[Document]:
+        def read(last: int, limit: int) -> list[Document]:
+            return rows.list_after(tx, project, after=max(last, after), limit=limit)
+
+        return chain.from_iterable(read_batches(read, size))
+
+    found = merge(*map(iterate, where), key=lambda one: one.number)
+    matching = (one for one in found if folded in rules.fold(f"{one.name}\n{one.uri}\n{one.description or ''}"))
+    hits = tuple(islice(matching, limit + 1))
+    return hits[:limit], len(hits) > limit
 
 
 def update(tx: Tx, scope: Scope, name: str, patch: DocumentPatch, expected_version: int | None = None) -> Document:
@@ -143,18 +146,14 @@ def update(tx: Tx, scope: Scope, name: str, patch: DocumentPatch, expected_versi
         after = replace(after, uri=rules.make_own_uri(after.name))
     if after == before and tx.restores is None:  # a restore is always recorded
         return before
-    if after.name != before.name and not is_free(tx, scope, "name", after.name):
-        raise Taken("document", "name", after.name, scope)
-    if after.uri != before.uri and not is_free(tx, scope, "uri", after.uri):
-        raise Taken("document", "uri", after.uri, scope)
     try:
         after = rows.update(tx, before, after)
-    except Violation as violation:  # another call took the name after the check
-        raise Taken("document", "name", after.name, scope) from violation
+    except Violation as violation:
+        field: Literal["name", "uri"] = "uri" if violation.constraint == "documents_uri" else "name"
+        raise Taken("document", field, getattr(after, field), scope) from violation
     recording.update(tx, before, after)
-    _announce(tx, scope, before.uri)
-    if after.uri != before.uri:
-        _announce(tx, scope, after.uri)
+    for uri in {before.uri, after.uri}:
+        _announce(tx, scope, uri)
     return after
 
 
@@ -185,11 +184,6 @@ def restore(tx: Tx, scope: Scope, number: int) -> Document:
     return document
 
 
-def list_expired(tx: Tx, scope: Scope, since: str, limit: int) -> list[tuple[str, str]]:
-    """Return day and name of the documents of the project that expired since a day, last expired first."""
-    return rows.list_expired(tx, current(tx, scope).number, since, tx.now[:10], limit)
-
-
 def choose_free(tx: Tx, scope: Scope, name: str, uri: str, id: str) -> tuple[str, str]:
     """Return the next free name and URI for a document of the scope's project."""
     name = rules.choose_free(rules.list_free_names(name, id), lambda one: is_free(tx, scope, "name", one))
@@ -207,21 +201,22 @@ def remember(tx: Tx, scope: Scope, text: str) -> tuple[str, bool]:
     A text that the memory has already, in any case and with any white space, is not added; the old line is returned.
 
     Raises:
-        WrongArgument: the memory is full, or another document has its name.
+        WrongArgument: the memory is full, or the document of its name is not text.
     """
     rules.check_text("text", text)
     text = " ".join(text.split())
     if not text:
         raise WrongArgument("text", "minLength", limit=1)
+    rules.check_shown("document", "text", text)  # every new session reads it
     current(tx, scope)
     before = rows.find_to_change(tx, scope.project, "name", MEMORY)
     content = "" if before is None else before.content
     if not isinstance(content, str):
         raise WrongArgument("text", "memory", value=MEMORY)
     lines = content.splitlines()
-    for line in lines:
-        if _fold_memory(line) == rules.fold(text):
-            return line.removeprefix("- "), False
+    wanted = rules.fold(text)
+    if known := next((line for line in lines if _fold_memory(line) == wanted), None):
+        return known.removeprefix("- "), False
     added = f"{tx.now[:10]} {_name_author(scope)}: {text}"
     content += "" if not content or content.endswith("\n") else "\n"
     content += f"- {added}\n"
@@ -254,9 +249,10 @@ def _fold_memory(line: str) -> str:
 
 
 def _name_author(scope: Scope) -> str:
-    """Return the name of the program that makes a call, or `a person`, without a colon, which ends it in a line."""
-    name = " ".join(scope.author.client.replace(":", " ").split())[:_LONGEST_NAME]
-    return "a person" if scope.is_person else name if name and rules.is_storable(name) else "unknown"
+    """Return the name of the calling program, without the colon that ends it in a line, or `a person`."""
+    client = scope.author.client if rules.is_storable(scope.author.client) else ""
+    name = " ".join(rules.drop_hidden(client[:_LONGEST_NAME].replace(":", " ")).split())
+    return "a person" if scope.is_person else name or "unknown"
 
 
 def _clean(value: Changes) -> Changes:

@@ -9,16 +9,17 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, UnsetType
 from msgspec.structs import replace
 
 from satchel import clock
 from satchel.errors import AmbiguousItem, LabelMissing, NotFound, WrongArgument
-from satchel.model import Document, Item, Prompt, PromptHeader, PromptQuery, PromptSummary, Scope, TagCount, uri_of
+from satchel.model import Day, Document, Item, Prompt, PromptHeader, PromptQuery, PromptSummary, Scope, TagCount, uri_of
 from satchel.services import documents, lookup, projects, prompts, rules
 from satchel.storage import documents as document_rows
 from satchel.storage import projects as project_rows
 from satchel.storage import prompts as prompt_rows
+from satchel.storage import search as search_rows
 from satchel.storage.database import Tx
 from satchel.storage.projects import LayeredKind
 
@@ -92,18 +93,15 @@ def _find_labelled(tx: Tx, scope: Scope, reference: str, text: str) -> Prompt:
         found = _find(tx, scope, "prompt", reference, _list_rounds(text))
         return found
     name, _, label = text.rpartition("@")
-    base: Prompt | None = None
-    with suppress(NotFound):
-        base = _find(tx, scope, "prompt", name, _list_rounds(name), alike=name)
-    labelled = prompts.read_labelled(tx, enter_layer(scope, base), base, label) if base is not None else None
-    if labelled is not None:
-        return labelled
+    try:
+        found = _find(tx, scope, "prompt", name, _list_rounds(name), alike=name)
+        return prompts.read_labelled(tx, enter_layer(scope, found), found, label)
+    except (NotFound, LabelMissing) as error:
+        unlabelled = error
     try:
         found = _find(tx, scope, "prompt", reference, _list_rounds(text), alike=text)
-    except NotFound:
-        if base is None:
-            raise
-        raise LabelMissing(base.name, label, tuple(prompts.list_labels(tx, base))) from None
+    except NotFound as missing:
+        raise (unlabelled if isinstance(unlabelled, LabelMissing) else missing) from None
     return found
 
 
@@ -118,16 +116,18 @@ def find_document(tx: Tx, scope: Scope, reference: str, *, to_change: bool = Fal
     return found
 
 
-def find_replacement(tx: Tx, scope: Scope, item: Prompt | Document, reference: str) -> str:
+def find_replacement(
+    tx: Tx, scope: Scope, item: Prompt | Document, reference: str | UnsetType | None
+) -> str | UnsetType | None:
     """Return the name of the prompt or document that replaces an item of the same kind; its link in another project.
 
-    The name that the item has already stays, even if nothing has this name any more.
+    UNSET and None are returned unchanged. A replacement that is set already stays valid, even if it no longer exists.
 
     Raises:
         WrongArgument: the reference names the item itself.
     """
-    if reference.strip() == item.replaced_by:
-        return item.replaced_by
+    if not reference or reference.strip() == item.replaced_by:
+        return reference and item.replaced_by
     kind: LayeredKind = "prompt" if isinstance(item, Prompt) else "document"
     find = find_prompt if kind == "prompt" else find_document
     project, reference = lookup.split_project(reference)
@@ -136,6 +136,13 @@ def find_replacement(tx: Tx, scope: Scope, item: Prompt | Document, reference: s
     if found.number == item.number:
         raise WrongArgument("replaced_by", "not", value=found.name, kind=kind)
     return found.name if there.project == scope.project else uri_of(kind, found.name, there.project)
+
+
+def list_expired(
+    tx: Tx, scope: Scope, kinds: Sequence[LayeredKind], since: Day, limit: int
+) -> list[tuple[LayeredKind, str, Day]]:
+    """Return kind, name and day of the project's items of these kinds that expired since a day, last expired first."""
+    return search_rows.list_expired(tx, projects.current(tx, scope).number, kinds, since, limit)
 
 
 def get_document_by_uri(tx: Tx, scope: Scope, uri: str) -> Document:

@@ -81,8 +81,10 @@ def bring_back(tx: Tx, scope: Scope, item: Item, version: int | None = None, *, 
         notes += _missing_includes(tx, scope, now)
         return Restored(item=now, from_version=item.version - 1, was_deleted=True, notes=tuple(notes))
     wanted = history.read_version_of(tx, scope, structs.replace(now, former=item.former), version)
+    if now.name != item.name:  # that was said already
+        wanted = structs.replace(wanted, state=structs.replace(wanted.state, name=now.name))
     again = put(tx, scope, now, wanted, undone=undone)
-    return Restored(item=again.item, from_version=wanted.version, was_deleted=True, notes=tuple(notes) or again.notes)
+    return Restored(item=again.item, from_version=wanted.version, was_deleted=True, notes=(*notes, *again.notes))
 
 
 def put(tx: Tx, scope: Scope, live: Item, old: Item, *, undone: int = 0, is_always_recorded: bool = False) -> Restored:
@@ -102,8 +104,7 @@ def put(tx: Tx, scope: Scope, live: Item, old: Item, *, undone: int = 0, is_alwa
         project = None
     is_moved = live.kind == "task" and live.project != project
     if _is_same(live, wanted) and not is_moved and not is_always_recorded:
-        kept = tuple(notes) if live.kind == "document" else ()
-        return Restored(item=live, from_version=old.version, is_changed=False, notes=kept)
+        return Restored(item=live, from_version=old.version, is_changed=False, notes=tuple(notes))
     if live.kind == "project":
         projects.check_unlimited(scope, live.name)
     with restoring(tx, undone):

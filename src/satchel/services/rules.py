@@ -284,7 +284,7 @@ def is_tag(tag: str) -> bool:
 
 
 def drop_unfit(text: str, instead: str) -> str:
-    """Return a text with everything that a tag cannot have replaced."""
+    """Replace every character that a tag cannot have."""
     return "".join(one if _fits_tag(text, place) else instead for place, one in enumerate(text))
 
 
@@ -466,7 +466,7 @@ def clean_client(name: str) -> str:
 
 
 def make_session_key(client: str, session: str) -> str:
-    """Return a key that every call of one session of a client has."""
+    """Return the key that all calls of one session of a client share."""
     return f"{clean_client(client)} {session if is_storable(session) else ''}"
 
 

@@ -208,7 +208,7 @@ def _find_shadowed(tx: Tx, where: _Place, found: Sequence[tuple[FoundKind, Found
 
 
 def _show_note(found: FoundText, find_line: Callable[[str], tuple[int, str] | None]) -> tuple[None, str] | None:
-    """Return the matching line of the notes on a task; it has no number, because the text that calls read has none."""
+    """Return the matching line of the notes on a task, without a number: tools return notes apart from the text."""
     line = find_line(found.notes) if found.notes else None
     return (None, f"note: {line[1]}") if line else None
 

@@ -4,11 +4,13 @@ r"""The grammar of a task in one line, as lists print it and `add_tasks` takes i
       its description, indented below the line
       - a subtask of it, in the same grammar
 
-In a title, a backslash escapes text that would be read as a fact: `Learn \+1`.
+Facts stand among the words at the end; a word there that only resembles one stays in the title. In a title, a backslash
+escapes text that would be read as a fact: `Learn \+1`.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Literal, cast
 
 from msgspec import Struct
@@ -25,6 +27,7 @@ MAX_TASKS = 200  # tasks in one call
 
 _STATUSES: dict[Mark, TaskStatus] = {"x": "completed", "-": "cancelled", "?": "review"}
 _LONGEST = 8_000  # characters of a line, without the description
+_MOST_WRONG = 5  # lines with wrong facts that an error names
 # Compiled on first use.
 _BOX = r"\[[ xX~?-]\]"
 _FRONT = rf"(?:[-*]\s+)?(?:(?P<box>{_BOX})\s+)?(?:#(?P<label>[0-9]{{1,18}})\s+(?:(?P<mark>{_BOX})\s+)?)?"
@@ -34,10 +37,12 @@ _AFTER = rf"(?i:after:){_REFERENCE}(?:,{_REFERENCE})*,?"
 _DAY = r"(?i:due:)[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _PARENT = rf"(?i:in:){_REFERENCE}"
 _FACT = rf"(?i:!(?:low|normal|high|urgent))|{_DAY}|{_AFTER}|{_PARENT}|\+[A-Za-z0-9_-]{{1,50}}|@[A-Za-z0-9._-]{{1,255}}"
+_WRONG = r"![A-Za-z0-9]\S*|(?i:due:)\S+"  # what begins like a priority or a due day, and is neither
 # Texts that resemble a fact, and the correct form of that fact.
 _DOUBTS = {
-    r"![A-Za-z0-9]\S*|(?i:prio|priority)[:=]\S+": "write a priority as !low, !high or !urgent",
-    r"(?i:due|deadline)[:=]\S+": "write a day as due:2026-12-01",
+    r"(?i:prio|priority)[:=]\S+": "write a priority as !low, !high or !urgent",
+    r"(?i:due=|deadline[:=])\S+": "write a day as due:2026-12-01",
+    r"(?i:every|repeat|recur(?:rence)?)[:=]\S+": "every: is not known, because tasks do not repeat",
     r"(?i:after|deps?|depends(?:[-_]?on)?|blocked[-_]?by)[:=]\S+": "write blockers as after:#7,2",
     r"(?i:in|parent|sub(?:task)?[-_]?of)[:=]\S+": "write a parent as in:#7",
     r"#[A-Za-z]\S*|\+[^\s+]*[A-Za-z][^\s+]*|(?i:tags?|labels?)[:=]\S+": "write a tag as +docs: letters, digits, - or _",
@@ -58,6 +63,7 @@ class TaskLine(Struct, frozen=True, kw_only=True):
     parent: str | None = None  # in the same form
     progress: str = ""  # closed and all subtasks, as in `2/5`; only lists print it
     description: str | None = None
+    wrong: tuple[str, ...] = ()  # words of the title that begin like a priority or a due day, and are neither
     place: int = 0  # the index of its first line in the whole call
 
 
@@ -87,23 +93,42 @@ def write(line: TaskLine) -> str:
 
 def _escape(title: str) -> str:
     title = " ".join(title.splitlines())
-    start = _find_fact(title)
-    if start is not None:
-        title = f"{title[:start]}\\{title[start:]}"
+    mark = _find_mark(title)
+    if mark is not None:
+        title = f"{title[: mark[0]]}\\{title[mark[0] :]}"
     return f"\\{title}" if re.match(rf"\\*{_LIKE_FRONT}", title) else title
 
 
 def _unescape(title: str) -> str:
     if re.match(rf"\\+{_LIKE_FRONT}", title):
         title = title[1:]
-    start = _find_fact(title)
-    return title if start is None else title[:start] + title[start + 1 :]
+    mark = _find_mark(title)
+    return title if mark is None else title[: mark[0]] + title[mark[0] + 1 :]
+
+
+def _find_mark(text: str) -> tuple[int, int] | None:
+    """Find the last fact, or wrong one, among the words at the end; return where it, or its escape, begins and ends.
+
+    Only words that resemble a fact may follow it.
+    """
+    if not re.search(r"[!:+@]", text):  # true of most titles
+        return None
+    end = len(text.rstrip())
+    while end:
+        start = _find_fact(text[:end])
+        if start is not None:
+            return start, end
+        start = _start_of_last_word(text, end)
+        if re.fullmatch(_WRONG, text[start:end].lstrip("\\")):
+            return start, end
+        if _find_advice(text[start:end]) is None:
+            return None
+        end = len(text[:start].rstrip())
+    return None
 
 
 def _find_fact(text: str) -> int | None:
     """Find where the fact at the end of a text begins, or the backslashes that escape it."""
-    if not re.search(r"[!:+@]", text):  # true of most titles
-        return None
     start = _start_of_last_word(text, len(text))
     if _is_fact(text[start:].lstrip("\\")):
         return start
@@ -160,16 +185,30 @@ def place_of(place: int) -> str:
 
 def find_doubts(title: str) -> tuple[str, list[str]] | None:
     """Find words at the end of a title that look like mistyped facts; return them, and advice on the correct form."""
-    tail: list[str] = []
-    doubts: list[str] = []
+    doubts: list[tuple[str, str]] = []
     for word in reversed(title.split()):
-        if not _is_fact(word):  # a word before a doubtful one stays in the title, too
-            advice = next((advice for doubt, advice in _DOUBTS.items() if re.fullmatch(doubt, word)), None)
-            if advice is None:
-                break
-            doubts.insert(0, advice)
-        tail.insert(0, word)
-    return (" ".join(tail), list(dict.fromkeys(doubts))) if doubts else None
+        if (advice := _find_advice(word)) is None:
+            break
+        doubts.insert(0, (word, advice))
+    words = " ".join(word for word, _ in doubts)
+    return (words, list(dict.fromkeys(advice for _, advice in doubts))) if doubts else None
+
+
+def _find_advice(word: str) -> str | None:
+    """Return the correct form of a fact that a word resembles."""
+    return next((advice for doubt, advice in _DOUBTS.items() if re.fullmatch(doubt, word)), None)
+
+
+def check_marks(lines: Sequence[TaskLine]) -> None:
+    """Check that no line has a wrong priority or due day; the error names all lines that have one.
+
+    Readers of files leave this out: there, such words are part of the title.
+    """
+    where = [f" in {place_of(line.place)}" if lines[1:] else "" for line in lines]
+    wrong = [f"{' and '.join(line.wrong)}{place}" for line, place in zip(lines, where, strict=True) if line.wrong]
+    if wrong:
+        more = f" and {len(wrong) - _MOST_WRONG} more lines" if len(wrong) > _MOST_WRONG else ""
+        raise WrongArgument("lines", "marks", value=f"{'; '.join(wrong[:_MOST_WRONG])}{more}")
 
 
 class _Block(Struct):
@@ -226,10 +265,17 @@ def _read_line(block: _Block) -> TaskLine:
     assert front is not None, "every part of it is optional"
     title = head[front.end() :]
     facts: dict[str, list[str]] = {"!": [], "due:": [], "@": [], "after:": [], "in:": [], "+": []}
-    while (start := _find_fact(title)) is not None and title[start] != "\\":
-        sign = next(sign for sign in facts if title[start:].lower().startswith(sign))
-        facts[sign].insert(0, title[start + len(sign) :])
-        title = title[:start].rstrip()
+    kept, wrong = "", list[str]()  # the words at the end that stay in the title, with the space before them
+    while (mark := _find_mark(title)) is not None and title[mark[0]] != "\\":
+        (start, end), left = mark, title[: mark[0]].rstrip()
+        if _find_fact(title[:end]) is None:
+            wrong.insert(0, title[start:end])
+            kept = f"{title[len(left) :]}{kept}"
+        else:
+            kept = f"{title[end:]}{kept}"
+            sign = next(sign for sign in facts if title[start:].lower().startswith(sign))
+            facts[sign].insert(0, title[start + len(sign) : end])
+        title = left
     box = front["mark"] or front["box"] or "[ ]"
     if front["mark"] and front["box"]:
         raise WrongArgument("lines", "grammar", value=f"{front['box']} and {front['mark']}")
@@ -242,7 +288,7 @@ def _read_line(block: _Block) -> TaskLine:
         facts["in:"] = [str(block.above + 1)]
     one = {sign: given[0] if given else None for sign, given in facts.items()}
     return TaskLine(
-        title=_unescape(title),
+        title=f"{_unescape(title)}{kept}".strip(),
         label=int(front["label"]) if front["label"] else None,
         mark=cast("Mark", box[1].strip().lower()),
         priority=cast("Priority", (one["!"] or "normal").lower()),
@@ -252,6 +298,7 @@ def _read_line(block: _Block) -> TaskLine:
         after=tuple(part.strip() for part in (one["after:"] or "").split(",") if part.strip()),
         parent=one["in:"],
         description="\n".join(block.body).strip("\n") or None,
+        wrong=tuple(wrong),
         place=block.place,
     )
 
@@ -275,30 +322,46 @@ def add_all(
     for line in lines:
         _check_positions(line, len(lines))
     waits = [_find_lines(line.after, labels) for line in lines]
-    _sort(lines, [_find_lines([line.parent] if line.parent else [], labels) for line in lines], "in")
-    added: dict[int, Task] = {}
+    above = [_find_lines([line.parent] if line.parent else [], labels) for line in lines]
+    _check_circles(lines, above, "in")
+    _check_circles(lines, waits, "after")
+    added: list[Task] = []
 
     def number_of(reference: str) -> int | None:
         at = _find_line(reference, labels)
         if at is None:
             return int(reference[1:])
-        return added[at].number if at in added else None
+        return added[at].number if at < len(added) else None
 
-    for index in _sort(lines, waits, "after"):
-        line = lines[index]
+    for line in lines:
         blockers = [number for one in line.after if (number := number_of(one)) is not None]
         parent = number_of(line.parent) if line.parent else None
-        try:
-            added[index] = _add(tx, scope, line, line.project or project, blockers, parent, known)
-        except Refused as refused:
-            raise EntryRefused(place_of(line.place), refused) from refused
+        with _name_line(line):
+            added.append(_add(tx, scope, line, line.project or project, blockers, parent, known))
         report(len(added))
-    for index, line in enumerate(lines):
-        if line.parent and added[index].parent is None:  # its parent was added after it, because it waits for it
-            tasks.update(tx, scope, added[index].number, TaskPatch(parent=number_of(line.parent)))
-    found = [added[index] for index in range(len(lines))]
-    # Read parents again, because they now have subtasks.
-    return tasks.list_some(tx, scope, [task.number for task in found]) if any(line.parent for line in lines) else found
+    for index, line in enumerate(lines):  # what refers to later lines
+        later = [added[one].number for one in waits[index] if one > index]
+        parent = next((added[one].number for one in above[index] if one > index), None)
+        if later or parent is not None:
+            with _name_line(line):
+                tasks.relate(tx, scope, added[index], later, parent)
+    for task, line in zip(added, lines, strict=True):
+        if line.mark:
+            with _name_line(line):
+                status = tasks.choose_status(tx, task, _STATUSES[line.mark])
+                tasks.update(tx, scope, task.number, TaskPatch(status=status))
+    # Read them again if others of them changed what they show.
+    is_changed = any(line.parent or line.mark or line.after for line in lines)
+    return tasks.list_some(tx, scope, [task.number for task in added]) if is_changed else added
+
+
+@contextmanager
+def _name_line(line: TaskLine) -> Iterator[None]:
+    """Name the place of a line in errors about it."""
+    try:
+        yield
+    except Refused as refused:
+        raise EntryRefused(place_of(line.place), refused) from refused
 
 
 def _add(
@@ -322,11 +385,7 @@ def _add(
         blocked_by=blocked_by,
         parent=parent,
     )
-    task = tasks.add(tx, scope, draft, known)
-    if line.mark == "":
-        return task
-    status = tasks.choose_status(tx, task, _STATUSES[line.mark])
-    return tasks.update(tx, scope, task.number, TaskPatch(status=status))
+    return tasks.add(tx, scope, draft, known)
 
 
 def _number_labels(lines: Sequence[TaskLine]) -> dict[int, int]:
@@ -357,22 +416,20 @@ def _find_lines(references: Sequence[str], labels: dict[int, int]) -> list[int]:
     return [at for one in references if (at := _find_line(one, labels)) is not None]
 
 
-def _sort(lines: Sequence[TaskLine], waits: Sequence[Sequence[int]], sign: Literal["after", "in"]) -> list[int]:
-    """Sort the indexes of lines so that each follows those that it waits for; otherwise keep the order.
+def _check_circles(lines: Sequence[TaskLine], waits: Sequence[Sequence[int]], sign: Literal["after", "in"]) -> None:
+    """Check that no lines wait for each other.
 
     Raises:
-        EntryRefused: some lines wait for each other; the error is about the fact that begins with `sign`.
+        EntryRefused: some do; the error is about the fact that begins with `sign`.
     """
-    order: dict[int, None] = {}
     left = list(range(len(waits)))
     while left:
-        ready = next((index for index in left if all(one in order for one in waits[index])), None)
-        if ready is None:
+        waiting = {*left}
+        blocked = [index for index in left if not waiting.isdisjoint(waits[index])]
+        if blocked == left:
             wrong = WrongArgument(sign, "acyclic", value=_name_circle(lines, waits, left), kind="task")
             raise EntryRefused(place_of(lines[left[0]].place), wrong)
-        order[ready] = None
-        left.remove(ready)
-    return list(order)
+        left = blocked
 
 
 def _name_circle(lines: Sequence[TaskLine], waits: Sequence[Sequence[int]], left: Sequence[int]) -> str:

@@ -272,6 +272,18 @@ def add(tx: Tx, scope: Scope, draft: TaskDraft, known: dict[str, int] | None = N
     return _hide(tx, scope, [_insert(tx, scope, draft, project)])[0]
 
 
+def relate(tx: Tx, scope: Scope, task: Task, blocked_by: Sequence[int], parent: int | None) -> None:
+    """Give a task that this transaction added, and did not change, blockers or a parent that it added later.
+
+    This belongs to the addition, and makes no version. The caller checks that the new tasks make no circle.
+    """
+    if parent is not None:
+        task = replace(task, parent=parent)
+        rows.update(tx, task)
+    if blocked_by:
+        _store_blockers(tx, scope, task, replace(task, blocked_by=tuple(sorted({*task.blocked_by, *blocked_by}))))
+
+
 def update(
     tx: Tx,
     scope: Scope,

@@ -6,7 +6,6 @@ from msgspec.structs import asdict, replace
 
 from satchel.model import Document, DocumentDraft
 from satchel.storage.database import Row, Tx
-from satchel.storage.prompts import EXPIRED
 
 _COLUMNS = "number, id, project, name, uri, description, mime_type, created_at, updated_at, version"  # as in Document
 _WHOLE = f"{_COLUMNS}, 0, content, data, expires, replaced_by"
@@ -19,7 +18,6 @@ _WITHOUT_CONTENT = f"""
     select {_COLUMNS}, coalesce(octet_length(content), octet_length(data)), null, null, expires, replaced_by
     from documents where project = :project and deleted_at is null
 """
-_EXPIRED = EXPIRED.format("documents")
 
 
 # Versions continue after a deleted document of the same name, so that a version identifies one content.
@@ -138,11 +136,6 @@ def _document(row: Row) -> Document:
     content = bytes(data) if data is not None else text
     columns += [size if content is None else _size(content), content, expires, replaced_by]
     return Document(*columns)
-
-
-def list_expired(tx: Tx, project: int, since: str, today: str, limit: int) -> list[tuple[str, str]]:
-    """Return day and name of the documents that expired on the days from `since` to the one before `today`."""
-    return [(day, name) for day, name in tx.all(_EXPIRED, project=project, since=since, today=today, limit=limit)]
 
 
 def _size(content: str | bytes) -> int:

@@ -162,9 +162,9 @@ def to(
 ) -> list[Link]:
     """List an owner's tasks, then the prompts and documents, that link to a target, each up to a limit.
 
-    Listed are items of `project`, and those of `projects` (None: of all) with a link to `long`, the key that names the
-    project of the target, too. `has_loose` adds the tasks of no project, and `is_included` the templates of `projects`
-    that include the target.
+    An item of `project` may name the target by its key alone; an item of `projects` (None: of any project) names it by
+    `long`, the key with the target's project. `has_loose` adds tasks of no project, and `is_included` adds templates of
+    `projects` that include the target.
     """
     values: dict[str, object] = {"kind": target[0], "key": target[1], "long": long, "project": project}
     values |= {"owner": owner, "limit": limit, "has_loose": has_loose, "is_included": is_included}

@@ -35,13 +35,6 @@ _IN_PROJECT = (
 )
 _FIND = f"select {_WHOLE} from prompts where {_IN_PROJECT}"
 _BY = {column: f"{_FIND} and {column} = :key" for column in ("id", "name", "title", "number")}
-# The same for documents.
-EXPIRED = """
-    select expires, name from {} where project = :project and deleted_at is null
-    and (expires is not null or replaced_by is not null) and expires >= :since and expires < :today
-    order by expires desc, name limit :limit
-"""
-_EXPIRED = EXPIRED.format("prompts")
 _ARGUMENTS = msgspec.json.Decoder(tuple[Argument, ...])
 
 
@@ -207,11 +200,6 @@ def count_use(tx: Tx, project: int, number: int) -> None:
         project=project,
         now=tx.now,
     )
-
-
-def list_expired(tx: Tx, project: int, since: str, today: str, limit: int) -> list[tuple[str, str]]:
-    """Return day and name of the prompts that expired on the days from `since` to the one before `today`."""
-    return [(day, name) for day, name in tx.all(_EXPIRED, project=project, since=since, today=today, limit=limit)]
 
 
 def add_tags(tx: Tx, project: int, number: int, tags: Sequence[str]) -> None:

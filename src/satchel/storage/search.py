@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from satchel.model import ItemKind
 from satchel.storage.database import Row, Tx, explain_damage
+from satchel.storage.projects import LayeredKind
 from satchel.storage.search_words import MAX_INDEXED, MOST_COUNTED, ItemText, list_correctable, make_key, make_words
 from satchel.storage.tasks import CONFINED, NOTE_TEXT, Allowed, confine
 
@@ -128,7 +129,6 @@ _REMOVE = "delete from search_items where {0} in :items"
 _BY_NAME = "select {0} from search_items where space in :spaces and name_key = :key order by number limit 4"
 _BY_TITLE = "select {0} from search_items where space in :spaces and title_key = :key order by number limit 4"
 
-_TABLES: dict[FoundKind, str] = {"prompt": "prompts", "document": "documents"}
 _OF_SPACE = {kind: f"select {kind} from search_items where space = :space" for kind in KINDS}
 
 
@@ -206,7 +206,7 @@ def find_anywhere(
     """Return project and name of the first prompts or documents of some projects that a reference may mean."""
     found = find_alike(tx, [space for space, _ in list_spaces(tx, projects, [kind])], kind, reference)
     sql = f"""
-        select j.name, one.name from {_TABLES[kind]} one join projects j on j.number = one.project
+        select j.name, one.name from {kind}s one join projects j on j.number = one.project
         where one.number in :numbers and one.deleted_at is null and j.deleted_at is null order by j.name limit :limit
     """
     return [(project, name) for project, name in tx.all(sql, numbers=found, limit=limit)]
@@ -293,6 +293,13 @@ _OUTDATED = """
     union all select 'document', number from documents
     where number in :documents and (replaced_by is not null or expires < :today)
 """
+_EXPIRED = """
+    select 'prompt', name, expires from prompts
+    where 'prompt' in :kinds and project = :project and deleted_at is null and expires >= :since and expires < :today
+    union all select 'document', name, expires from documents
+    where 'document' in :kinds and project = :project and deleted_at is null and expires >= :since and expires < :today
+    order by 3 desc, 1 desc, 2 limit :limit
+"""
 _DOCUMENTS = """
     select number, name, name, description, coalesce(content, ''), expires, replaced_by, project from documents
     where project = :project and deleted_at is null and number < :before order by number desc limit :batch
@@ -320,6 +327,14 @@ def keep_outdated(tx: Tx, items: Sequence[tuple[FoundKind, int]]) -> set[tuple[F
     return {
         (kind, number) for kind, number in tx.all(_OUTDATED, prompts=prompts, documents=documents, today=tx.now[:10])
     }
+
+
+def list_expired(
+    tx: Tx, project: int, kinds: Sequence[LayeredKind], since: str, limit: int
+) -> list[tuple[LayeredKind, str, str]]:
+    """Return kind, name and day of what expired from the day `since` to yesterday, last expired first."""
+    values = {"project": project, "kinds": list(kinds), "since": since, "today": tx.now[:10], "limit": limit}
+    return [(kind, name, day) for kind, name, day in tx.all(_EXPIRED, **values)]
 
 
 def read_documents(tx: Tx, project: int, before: int, batch: int) -> list[FoundText]:

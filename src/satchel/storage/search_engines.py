@@ -44,6 +44,9 @@ _CLEAN = f"""
     delete from search_words where (space, word) > (:space, :word) and (space, word) <= (:last_space, :last_word)
         and not ({_IS_USED})
 """
+# Each word of a search is looked up in every segment of the index, and small writes leave up to 16 segments. A merge
+# writes at most 500 pages, which takes up to 30 ms; the next one goes on.
+_MERGE = "insert into search_index (search_index, rank) values ('merge', -500)"
 _FORGET = f"delete from search_words where space = :space and word in :words and not ({_IS_USED})"
 
 
@@ -68,7 +71,10 @@ def add_words_in_sqlite(tx: "Tx", space: int, words: Sequence[str]) -> None:
 
 
 def clean_words_in_sqlite(tx: "Tx", after: Position) -> Position | None:
-    """Delete a batch of unused words after the position `after`; return the position of the next batch, if any."""
+    """Delete a batch of unused words after the position `after`; return the position of the next batch, if any.
+
+    The last batch also merges segments of the index.
+    """
     sql = """
         select space, word from search_words where (space, word) > (:space, :word)
         order by space, word limit 1 offset :most
@@ -77,6 +83,8 @@ def clean_words_in_sqlite(tx: "Tx", after: Position) -> Position | None:
     last = tx.one(sql, space=space, word=word, most=_MOST_CLEANED - 1)
     last_space, last_word = last or (2**62, "")
     tx.run(_CLEAN, space=space, word=word, last_space=last_space, last_word=last_word)
+    if last is None:
+        tx.run(_MERGE)
     return (last_space, last_word) if last else None
 
 

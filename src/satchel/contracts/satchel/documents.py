@@ -85,16 +85,14 @@ def read_resource(context: Context, args: tools.ReadResource) -> Body:
 def update_resource(context: Context, args: tools.UpdateResource) -> Body:
     context, reference = answers.follow(context, args.resource)
     seen = layers.find_document(context.tx, context.scope, reference, to_change=True)
-    replaced_by = answers.none_if_empty(args.replaced_by)
-    if replaced_by:
-        replaced_by = layers.find_replacement(context.tx, context.scope, seen, replaced_by)
+    successor = answers.none_if_empty(args.replaced_by)
     patch = DocumentPatch(
         name=args.name if args.name is UNSET else documents.make_name(args.name) or args.name,
         content=args.content,
         mime_type=args.mime_type,
         description=args.description,
         expires=answers.none_if_empty(args.expires),
-        replaced_by=replaced_by,
+        replaced_by=layers.find_replacement(context.tx, context.scope, seen, successor),
     )
     document = documents.update(context.tx, context.scope, seen.name, patch, args.expected_version or None)
     row, done = make_row(document, is_echo=True), "Unchanged in" if document.version == seen.version else "Updated in"

@@ -5,7 +5,7 @@ back when the answer is complete.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from msgspec import UNSET, Struct, to_builtins
@@ -61,7 +61,25 @@ _FIRST_LINES = 20  # items that it lists if there are more
 _CHANGING: dict[ItemKind, str] = {"prompt": "update_prompt", "document": "update_resource", "task": "update_task"}
 
 
+_EXAMPLE = 'where: {"tags": ["old"], "status": "pending"}'
+_OF_TASKS = ("status", "priority", "due")  # the fields of a query that only tasks have
+_FIELDS = ("kind", "tags", *_OF_TASKS, "query")
+_SELECT = f"{', '.join(_FIELDS[:-1])} or {_FIELDS[-1]}"
+
 BulkChange = TypeVar("BulkChange", tools.Delete, tools.UpdateItems)
+
+
+class _Named(Struct, frozen=True):
+    """An item of a bulk change, without its content."""
+
+    item: Item
+    place: str  # in the call, for errors
+    there: Context  # of the item's project
+
+    @property
+    def project(self) -> str:
+        """The project to which a change of the item belongs."""
+        return self.there.scope.project
 
 
 class _RolledBack(Exception):
@@ -72,94 +90,73 @@ class _RolledBack(Exception):
 
 
 def _change_all(
-    context: Context, args: BulkChange, member: str, change: Callable[[Context, BulkChange, "_Named"], Reply]
+    context: Context, args: BulkChange, member: str, change: Callable[[Context, BulkChange, Sequence[_Named]], Reply]
 ) -> Body:
-    """Find the items of a bulk change and answer it; `member` lists the items in the answer.
-
-    A dry run is the same change in a transaction that is rolled back.
-    """
+    """Find the items of a bulk change and change them; `member` lists the items in the answer."""
     try:
         with context.write() as opened:
             named = _find_named(opened, args)
-            if not named.items:
-                raise _RolledBack(answers.reply(opened, f"No {named.kinds} match.", **{member: []}))
+            if not named:
+                members: dict[str, Any] = {member: [], **({"dry_run": True} if args.dry_run is True else {})}
+                raise _RolledBack(answers.reply(opened, _describe_no_match(opened, args), **members))
+            numbers = [one.item.number for one in named if one.item.kind == "task"]
+            tasks.check_claims(tasks.list_some(opened.tx, opened.scope, numbers), answers.find_protector(opened))
             answer = change(opened, args, named)
             if args.dry_run is True:
-                raise _RolledBack(answer)
+                raise _RolledBack(_mark_dry_run(answer))
             return answer
     except _RolledBack as stop:
-        return _mark_dry_run(stop.answer) if args.dry_run is True else stop.answer
+        return stop.answer
 
 
 def _mark_dry_run(answer: Reply) -> Reply:
     """Say in an answer that nothing was changed."""
-    assert isinstance(answer.structured, dict), "answers of this contract are so"
+    assert isinstance(answer.structured, dict), "the tools of this contract answer so"
     [first] = answer.content
     text = f"Dry run, nothing was changed. The call would answer:\n{first['text']}"
     return Reply([{**first, "text": text}], {**answer.structured, "dry_run": True})
 
 
-class _Named(Struct, frozen=True):
-    """The items that a call names, each once and without its content."""
-
-    items: list[Item]
-    places: list[str]  # of each item in the call, for errors
-    kinds: str = "items"  # what a query looked for
-    homes: dict[int, str] = {}  # the projects of items that links name, by number
-
-    def enter(self, context: Context, item: Item) -> Context:
-        """Return the context of an item's project."""
-        return context.within(self.homes.get(item.project or 0, "") if item.kind != "task" else "")
-
-    def __iter__(self) -> Iterator[tuple[str, Item]]:
-        return zip(self.places, self.items, strict=True)
-
-
-def _find_named(context: Context, args: BulkChange) -> _Named:
-    """Return the items that a bulk change names or describes."""
+def _find_named(context: Context, args: BulkChange) -> list[_Named]:
+    """Return the items that a bulk change names, each once, or those that match its query."""
     if args.where is not UNSET:
         if args.items is not UNSET:
             raise WrongValue("Give items or where, not both.", "Leave one of them out.", "where")
-        return _find_matching(context, args.where)
+        return [_Named(item, f"where[{item.key}]", context) for item in _find_matching(context, args.where)]
     if args.items is UNSET:
         raise WrongValue("items is missing.", f"Name the items, or describe them, as in {_EXAMPLE}.", "items")
     answers.check_number("items", args.items)
-    found: dict[tuple[ItemKind, int], tuple[str, Item]] = {}
+    found: dict[tuple[ItemKind, int], _Named] = {}
     exact = lookup.find_all(context.tx, context.scope, args.items)
-    elsewhere: set[int] = set()
     for index, (reference, item) in enumerate(zip(args.items, exact, strict=True)):
-        place = f"items[{index}]"
+        place, there = f"items[{index}]", answers.follow(context, reference)[0]
         with name_place(place):
             item = _check_found(context, reference, item)
-        found[item.kind, item.number] = (place, item)
-        elsewhere |= {item.project or 0} if lookup.split_project(reference)[0] else set()
-    homes = projects.names_of(context.tx, list(elsewhere)) if elsewhere else {}
-    return _Named([item for _, item in found.values()], [place for place, _ in found.values()], homes=homes)
+        found[item.kind, item.number] = _Named(item, place, there)
+    return list(found.values())
 
 
-_EXAMPLE = 'where: {"tags": ["old"], "status": "pending"}'
-_OF_TASKS = ("status", "priority", "due")  # the fields of a query that only tasks have
-_FIELDS = ("kind", "tags", *_OF_TASKS, "query")
-
-
-def _find_matching(context: Context, where: tools.Where) -> _Named:
+def _find_matching(context: Context, where: tools.Where) -> list[Item]:
     """Return the items of the call's project that match a query, which the lists would return too."""
-    kinds = [kind for kind in _list_kinds(where) if _CHANGING[kind] in context.tools]
     scope, most = context.scope, tools.MOST_ENTRIES
     projects.check_access(scope)
-    is_absent = scope.project in (scope.makes, scope.personal) and projects.find(context.tx, scope.project) is None
-    if not is_absent:
-        _check_tags(context, where, kinds)
-    found = [] if is_absent else [_list_matching(context, kind, where, most) for kind in kinds]
+    if scope.project in (scope.makes, scope.personal) and projects.find(context.tx, scope.project) is None:
+        return []  # a list would make the project
+    kinds = _list_kinds(context, where)
+    _check_tags(context, where, kinds)
+    found = [_list_matching(context, kind, where, most) for kind in kinds]
     if (count := sum(number for _, number in found)) > most:
         message = f"{format_count(count, 'item')} match, and one call changes at most {most}."
-        hint = f"Narrow the query with {', '.join(_FIELDS[:-1])} or {_FIELDS[-1]}, and make several calls."
+        hint = f"Narrow the query with {_SELECT}, and make several calls."
         raise WrongValue(message, hint, "where", count=count)
     keys = [key for some, _ in found for key in some]
-    items = [item for item in lookup.find_all(context.tx, scope, keys) if item is not None]
-    return _Named(
-        items, [f"where[{item.key}]" for item in items], f"{_name_kinds(kinds, 's')} in project '{scope.project}'"
-    )
+    return [item for item in lookup.find_all(context.tx, scope, keys) if item is not None]
+
+
+def _describe_no_match(context: Context, args: BulkChange) -> str:
+    assert args.where is not UNSET, "a list of items names at least one"
+    kinds = _name_kinds(_list_kinds(context, args.where), "s")
+    return f"No {kinds} in project '{context.scope.project}' match."
 
 
 def _name_kinds(kinds: Sequence[ItemKind], plural: str = "") -> str:
@@ -215,25 +212,18 @@ def _list_matching(context: Context, kind: ItemKind, where: tools.Where, most: i
     return [f"#{number}" for number in sorted(one.number for one in listed)], count
 
 
-def _list_kinds(where: tools.Where) -> Sequence[ItemKind]:
+def _list_kinds(context: Context, where: tools.Where) -> list[ItemKind]:
     """Return the kinds that a query can match: only tasks have a status or a due day, and documents have no tags."""
     if not any(getattr(where, name) for name in _FIELDS):
-        raise WrongValue(
-            "where is empty.",
-            f"Say which items: {', '.join(_FIELDS[:-1])} or {_FIELDS[-1]}, as in {_EXAMPLE}.",
-            "where",
-        )
-    possible: dict[ItemKind, str] = {"prompt": "", "document": "", "task": ""}
+        raise WrongValue("where is empty.", f"Say which items: {_SELECT}, as in {_EXAMPLE}.", "where")
+    lacks: dict[ItemKind, str] = {"document": "tags"} if where.tags else {}
     for name in _OF_TASKS:
-        if getattr(where, name):
-            possible |= dict.fromkeys(("prompt", "document"), name.replace("_", " "))
-    if where.tags:
-        possible["document"] = possible["document"] or "tags"
-    kinds: list[ItemKind] = [where.kind] if where.kind else [kind for kind, lacks in possible.items() if not lacks]
-    for kind in kinds:
-        if lacks := possible[kind]:
-            raise WrongValue(f"A {kind} has no {lacks}.", f"Leave out where.kind or where.{lacks}.", "where")
-    return kinds
+        lacks |= {"prompt": name, "document": name} if getattr(where, name) else {}
+    if where.kind and where.kind in lacks:
+        lacked = lacks[where.kind]
+        raise WrongValue(f"A {where.kind} has no {lacked}.", f"Leave out where.kind or where.{lacked}.", "where")
+    kinds: Sequence[ItemKind] = [where.kind] if where.kind else [kind for kind in _CHANGING if kind not in lacks]
+    return [kind for kind in kinds if _CHANGING[kind] in context.tools]
 
 
 def _check_found(context: Context, reference: str, item: Item | None = None) -> Item:
@@ -255,23 +245,17 @@ def _check_found(context: Context, reference: str, item: Item | None = None) -> 
     return item
 
 
-def _check_claims(context: Context, named: _Named) -> None:
-    """Check that no other agent holds one of the tasks that a call names."""
-    found = tasks.list_some(context.tx, context.scope, [item.number for item in named.items if item.kind == "task"])
-    tasks.check_claims(found, answers.find_protector(context))
-
-
-def _confirm(context: Context, what: str, items: Sequence[Item], where: str = "") -> None:
+def _confirm(context: Context, args: BulkChange, what: str, named: Sequence[_Named], where: str = "") -> None:
     """Ask the user before many items are deleted, cancelled or moved."""
-    if len(items) <= _MOST_UNASKED:
+    if len(named) <= _MOST_UNASKED or args.dry_run is True:
         return
-    named = ", ".join(format_item(item)[:_NAMED] for item in items[:_MOST_UNASKED])
-    context.confirm(f"{what} {len(items)} items{where}? {named}, and {len(items) - _MOST_UNASKED} more.")
+    first = ", ".join(format_item(one.item)[:_NAMED] for one in named[:_MOST_UNASKED])
+    context.confirm(f"{what} {len(named)} items{where}? {first}, and {len(named) - _MOST_UNASKED} more.")
 
 
-def _count_kinds(items: Sequence[Item]) -> str:
+def _count_kinds(named: Sequence[_Named]) -> str:
     """Count items by kind, as in `2 tasks and 1 prompt`."""
-    counts = Counter(item.kind for item in items)
+    counts = Counter(one.item.kind for one in named)
     return " and ".join(", ".join(format_count(count, kind) for kind, count in counts.items()).rsplit(", ", 1))
 
 
@@ -288,56 +272,44 @@ def delete(context: Context, args: tools.Delete) -> Body:
 
 
 @task_answers.tells_taken
-def _delete(context: Context, args: tools.Delete, named: _Named) -> Reply:
-    items = named.items
-    _check_claims(context, named)
-    if not args.dry_run:
-        _confirm(context, "Delete", items)
-    places = [(item, named.enter(context, item)) for item in items]
-    keys = [answers.name_item(context, item, there.scope.project) for item, there in places]
-    referred, said = [], []
-    for key, (item, there) in zip(keys, places, strict=True):
-        others = _find_referrers(context, there, item, named)
+def _delete(context: Context, args: tools.Delete, named: Sequence[_Named]) -> Reply:
+    _confirm(context, args, "Delete", named)
+    tx, scope, gone = context.tx, context.scope, _list_references(context, named)
+    keys = [answers.name_item(context, one.item, one.project) for one in named]
+    referred, said, waiting = [], [], set()
+    for key, one in zip(keys, named, strict=True):
+        blocked = tasks.list_blocked(tx, scope, one.item.number) if one.item.kind == "task" else []
+        waiting |= {task.number for task in blocked if not task.is_ready}
+        waiters = [links.Link(kind="task", key=str(task.number), title=task.title) for task in blocked]
+        others = _list_others(context, one, gone, waiters)
         if others:
-            referred.append({"item": key, "by": [one.reference for one in others]})
-        if links_to := [one.reference for one in others if not one.is_include]:
-            said.append(f"{key} was referred to by {', '.join(links_to)}.")
+            referred.append({"item": key, "by": [link.reference for link in others]})
+        if by := [link.reference for link in others if not link.is_include]:
+            said.append(f"{key} was referred to by {', '.join(by)}.")
         said += [f"{key}{remark}" for remark in _describe_includes(others)]
-    going_tasks = tasks.list_some(context.tx, context.scope, [item.number for item in items if item.kind == "task"])
-    notes = [note for task in going_tasks for note in task_answers.describe_holder(context, task, f"#{task.number}")]
-    notes += _describe_subtasks(context, going_tasks)
-    waiting = _find_waiting(context, going_tasks)
-    for scope in {there.scope.project: there.scope for _, there in places}.values():
-        ids = [item.id for item, there in places if item.kind == "prompt" and there.scope.project == scope.project]
+    going = tasks.list_some(tx, scope, [one.item.number for one in named if one.item.kind == "task"])
+    notes = [note for task in going for note in task_answers.describe_holder(context, task, f"#{task.number}")]
+    notes += _describe_subtasks(context, going)
+    for home in {one.project: one.there.scope for one in named}.values():
+        ids = [one.item.id for one in named if one.item.kind == "prompt" and one.project == home.project]
         if ids:
-            prompts.delete(context.tx, scope, *ids)
-    for item, there in places:
-        if item.kind == "task":
-            tasks.delete(context.tx, context.scope, item.number, holder=answers.find_protector(context))
-        elif item.kind == "document":
-            documents.delete(context.tx, there.scope, item.name)
-    unblocked = [task for task in tasks.list_some(context.tx, context.scope, waiting) if task.is_ready]
-    ready, ready_lines = task_answers.show_ready(unblocked, context.scope.project)
-    names = [_name_deleted(item, key) for item, key in zip(items, keys, strict=True)]
-    lines = [f"{_count_kinds(items)} deleted:", *_shorten(names)] if names[1:] else [f"Deleted {names[0]}"]
-    lines += _shorten(said)
-    deleted = [
-        {"kind": item.kind, "item": key, **({"title": item.title} if item.kind == "task" else {})}
-        for item, key in zip(items, keys, strict=True)
-    ]
+            prompts.delete(tx, home, *ids)
+    for one in named:
+        if one.item.kind == "task":
+            tasks.delete(tx, scope, one.item.number, holder=answers.find_protector(context))
+        elif one.item.kind == "document":
+            documents.delete(tx, one.there.scope, one.item.name)
+    unblocked = [task for task in tasks.list_some(tx, scope, sorted(waiting)) if task.is_ready]
+    ready, ready_lines = task_answers.show_ready(unblocked, scope.project)
+    lines, deleted = [], []
+    for key, one in zip(keys, named, strict=True):
+        is_task = one.item.kind == "task"
+        lines.append(format_item(one.item) if is_task else f"{one.item.kind} {key}")
+        deleted.append({"kind": one.item.kind, "item": key, **({"title": one.item.title} if is_task else {})})
+    lines = [f"{_count_kinds(named)} deleted:", *_shorten(lines)] if lines[1:] else [f"Deleted {lines[0]}"]
+    lines += [*_shorten(said), *ready_lines]
     members = {**({"referred": referred} if referred else {}), **ready}
-    return answers.reply(context, "\n".join([*lines, *ready_lines]), notes=notes, deleted=deleted, **members)
-
-
-def _name_deleted(item: Item, key: str) -> str:
-    return format_item(item) if item.kind == "task" else f"{item.kind} {key}"
-
-
-def _find_waiting(context: Context, going: Sequence[Task]) -> list[int]:
-    """Return the numbers of the tasks that wait for tasks that are about to be deleted."""
-    numbers = {task.number for task in going if not task.is_completed}
-    blocked = {one.number for number in numbers for one in tasks.list_blocked(context.tx, context.scope, number)}
-    return sorted(blocked - {task.number for task in going})
+    return answers.reply(context, "\n".join(lines), notes=notes, deleted=deleted, **members)
 
 
 def _describe_subtasks(context: Context, going: Sequence[Task]) -> list[str]:
@@ -347,38 +319,29 @@ def _describe_subtasks(context: Context, going: Sequence[Task]) -> list[str]:
     for task in going:
         found = tasks.list_subtasks(context.tx, context.scope, task.number) if task.subtasks else []
         if left := [f"#{one.number}" for one in found if one.number not in numbers]:
-            notes.append(
-                f"#{task.number} had {format_count(len(left), 'subtask')}, now without a parent: {_name_some(left)}."
-            )
+            count = format_count(len(left), "subtask")
+            notes.append(f"#{task.number} had {count}, now without a parent: {_name_some(left)}.")
     return notes
 
 
-def _find_referrers(context: Context, there: Context, item: Item, named: _Named) -> list[links.Link]:
-    """Find the tasks that an item of the project of `there` blocks, and the items that link to it.
-
-    Items that are about to go too are left out.
-    """
-    gone = {_identify(context, one, named.enter(context, one).scope.project) for one in named.items}
-    found = links.referrers(context.tx, there.scope, item.kind, item)
-    if item.kind == "task":
-        blocked = tasks.list_blocked(context.tx, context.scope, item.number)
-        found = [*(links.Link(kind="task", key=str(one.number), title=one.title) for one in blocked), *found]
-    else:
-        found = [replace(one, project=one.project or there.scope.project) for one in found]
-    seen = (replace(one, project=_place(context, one.kind, one.project)) for one in found)
-    unique = {one.reference: one for one in seen}.values()
-    return [one for one in unique if (one.kind, one.key, one.project) not in gone]
+def _list_references(context: Context, named: Sequence[_Named]) -> set[str]:
+    """Return the references by which links name the items of a call."""
+    here = context.scope.project
+    return {
+        one.item.key
+        if one.item.kind == "task"
+        else uri_of(one.item.kind, one.item.name, "" if one.project == here else one.project)
+        for one in named
+    }
 
 
-def _identify(context: Context, item: Item, project: str) -> tuple[str, str, str]:
-    """Return kind, key and project of an item as its links have them."""
-    key = str(item.number) if item.kind == "task" else item.name
-    return item.kind, key, _place(context, item.kind, project)
-
-
-def _place(context: Context, kind: ItemKind, project: str) -> str:
-    """Return the project by which an item is identified; empty for a task, and in the current project."""
-    return "" if kind == "task" or project == context.scope.project else project
+def _list_others(context: Context, one: _Named, gone: set[str], waiters: Sequence[links.Link] = ()) -> list[links.Link]:
+    """List the items that refer to one that is about to go, without those that go too; `waiters` come first."""
+    here, found = context.scope.project, list(waiters)
+    for link in links.referrers(context.tx, one.there.scope, one.item.kind, one.item):
+        project = "" if link.kind == "task" else link.project or one.project
+        found.append(replace(link, project="" if project == here else project))
+    return [link for reference, link in {link.reference: link for link in found}.items() if reference not in gone]
 
 
 def _describe_includes(referrers: Sequence[links.Link]) -> list[str]:
@@ -475,15 +438,15 @@ class _Changed(Struct):
 
     def say_notes(self) -> list[str]:
         """Return the remarks as sentences."""
-        return [_say_remark(remark, items) for remark, items in self.notes.items()]
+        said = []
+        for remark, items in self.notes.items():
+            first, verb, rest = remark.split(" ", 2)
+            verb = _PLURALS.get(verb, verb) if items[1:] else verb
+            said.append(f"{_name_some(items)}{first} {verb} {rest}")
+        return said
 
 
-_PLURALS = {" was ": " were ", " waits ": " wait "}  # verbs at the beginning of a remark
-
-
-def _say_remark(remark: str, items: Sequence[str]) -> str:
-    verb = next((one for one in _PLURALS if items[1:] and remark.startswith(one)), "")
-    return f"{_name_some(items)}{_PLURALS.get(verb, '')}{remark.removeprefix(verb)}"
+_PLURALS = {"was": "were", "waits": "wait"}  # verbs that begin a remark
 
 
 def _name_some(items: Sequence[str]) -> str:
@@ -496,7 +459,7 @@ def update_items(context: Context, args: tools.UpdateItems) -> Body:
 
 
 @task_answers.tells_taken
-def _update(context: Context, args: tools.UpdateItems, named: _Named) -> Reply:
+def _update(context: Context, args: tools.UpdateItems, named: Sequence[_Named]) -> Reply:
     if args.copy and not args.to:
         raise WrongArgument("to", "required")
     if args.tags is not UNSET:  # checked before the first item, so that the error names no item
@@ -505,25 +468,21 @@ def _update(context: Context, args: tools.UpdateItems, named: _Named) -> Reply:
         rules.clean_due("task", args.due)
     if args.to:
         projects.get(context.tx, context.scope, args.to)
-    for place, item in named:
-        with name_place(place):
-            _check_change(named.enter(context, item), item, args)
-    _check_claims(context, named)
-    if args.dry_run:
-        pass
-    elif args.status == "cancelled":
-        _confirm(context, "Cancel", named.items)
+    for one in named:
+        with name_place(one.place):
+            _check_change(one.there, one.item, args)
+    if args.status == "cancelled":
+        _confirm(context, args, "Cancel", named)
     elif args.to and not args.copy:
-        _confirm(context, "Move", named.items, f" to project '{args.to}'")
-    changed = _Changed([], [], {})
-    for index, (place, item) in enumerate(named):
-        with name_place(place):
-            there = named.enter(context, item)
-            _change(there, item, args, changed)
-            if args.to and not args.copy and item.kind != "task" and args.to != context.scope.personal:
-                for remark in _describe_includes(_find_referrers(context, there, item, named)):
-                    changed.note(remark, item.key)
-        answers.report_progress(context, index + 1, len(named.items))
+        _confirm(context, args, "Move", named, f" to project '{args.to}'")
+    changed, gone = _Changed([], [], {}), _list_references(context, named)
+    for index, one in enumerate(named):
+        with name_place(one.place):
+            _change(one.there, one.item, args, changed)
+            if args.to and not args.copy and one.item.kind != "task" and args.to != context.scope.personal:
+                for remark in _describe_includes(_list_others(context, one, gone)):
+                    changed.note(remark, one.item.key)
+        answers.report_progress(context, index + 1, len(named))
     return _reply_changes(context, args, named, changed)
 
 
@@ -555,12 +514,11 @@ def _change(context: Context, item: Item, args: tools.UpdateItems, changed: _Cha
     found: Copyable
     if item.kind == "document":
         found = documents.get_by_name(tx, scope, item.name)
-    elif args.tags is UNSET:
-        found = prompts.get(tx, scope, item.id)
     else:
-        before = prompts.get(tx, scope, item.id)
-        found = prompts.update(tx, scope, item.id, PromptPatch(tags=rules.read_changes("tags", args.tags)))
-        _note_tags(args, before, found, item.key, changed)
+        found = before = prompts.get(tx, scope, item.id)
+        if args.tags is not UNSET:
+            found = prompts.update(tx, scope, item.id, PromptPatch(tags=rules.read_changes("tags", args.tags)))
+            _note_tags(args, before, found, item.key, changed)
     if args.to:
         found, notes = (copying.copy if args.copy else copying.move)(tx, scope, found, str(args.to))
         for note in notes:
@@ -610,29 +568,30 @@ def _change_task(context: Context, item: Item, args: tools.UpdateItems, changed:
             changed.note(note, item.key)
 
 
-def _reply_changes(context: Context, args: tools.UpdateItems, named: _Named, changed: _Changed) -> Reply:
+def _reply_changes(context: Context, args: tools.UpdateItems, named: Sequence[_Named], changed: _Changed) -> Reply:
     """Answer with the changed items; `named` has them as they were before."""
-    here, versions = context.scope.project, [item.version for item in named.items]
-    numbers = [one for one in changed.items if isinstance(one, int)]
+    here, numbers = context.scope.project, [one for one in changed.items if isinstance(one, int)]
     after = {task.number: task for task in tasks.list_some(context.tx, context.scope, numbers)}
     items = [after[one] if isinstance(one, int) else one for one in changed.items]
-    homes = ["" if isinstance(one, Task) else named.homes.get(one.project, here) for one in items]
-    shown = [_show(one, here, args.to or home) for one, home in zip(items, homes, strict=True)]
-    done = "unchanged" if [one.version for one in items] == versions else "updated"
-    if args.to:
+    done = "unchanged" if [one.version for one in items] == [one.item.version for one in named] else "updated"
+    homes = dict.fromkeys(f"'{one.project}'" for one in named if one.item.kind != "task")
+    if args.to and (homes or done == "updated"):
         done = f"{'copied' if args.copy else 'moved'} to project '{args.to}'"
     if args.status == "completed":
         for task in (after[number] for number in changed.closed):
             if blockers := task_answers.list_blockers(task):
                 changed.note(f" was still blocked by {', '.join(blockers)}.", f"#{task.number}")
     notes = changed.say_notes() + task_answers.describe_closing(context, *(after[one] for one in changed.closed))
-    if args.to and not args.copy and len(numbers) < len(changed.items):
-        notes.append(f"The originals of prompts and documents are in the trash of project '{here}'.")
-    ready, lines = task_answers.show_ready(task_answers.find_unblocked(context, changed.closed), here)
-    marks = ["" if args.to or home in ("", here) else f" @{home}" for home in homes]
-    rows = [f"{line}{mark}" for (_, line), mark in zip(shown, marks, strict=True)]
-    text = "\n".join([f"{_count_kinds(named.items)} {done}:", *_shorten(rows), *lines])
-    return answers.reply(context, text, notes=notes, items=[row for row, _ in shown], **ready)
+    if args.to and not args.copy and homes:
+        notes.append(f"The originals of prompts and documents are in the trash of project {' and '.join(homes)}.")
+    ready, ready_lines = task_answers.show_ready(task_answers.find_unblocked(context, changed.closed), here)
+    rows, lines = [], []
+    for one, item in zip(named, items, strict=True):
+        row, line = _show(item, here, args.to or one.project)
+        rows.append(row)
+        lines.append(line if args.to or one.project == here else f"{line} @{one.project}")
+    text = "\n".join([f"{_count_kinds(named)} {done}:", *_shorten(lines), *ready_lines])
+    return answers.reply(context, text, notes=notes, items=rows, **ready)
 
 
 def _show(one: Prompt | Document | Task, here: str, there: str) -> tuple[dict[str, Any], str]:

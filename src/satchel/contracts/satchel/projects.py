@@ -28,7 +28,7 @@ from satchel.model import (
     Timestamp,
     Version,
 )
-from satchel.services import documents, history, layers, projects, prompts, tasks
+from satchel.services import documents, history, layers, projects, tasks
 from satchel.services.history import Burst, Completion, name_author
 from satchel.services.rules import read_due
 
@@ -321,14 +321,9 @@ def _tell_ready(context: Context) -> Part:
 
 def _tell_outdated(context: Context, since: Timestamp) -> Part:
     """List the prompts and documents that expired in the period, the last ones first."""
-    lists = (("prompt", prompts.list_expired), ("document", documents.list_expired))
-    found = [
-        (day, f"{kind} {name} on {day}")
-        for kind, find in lists
-        if may_read(context, kind)
-        for day, name in find(context.tx, context.scope, since[:10], _MOST_OUTDATED)
-    ]
-    rows = [row for _, row in sorted(found, reverse=True)][:_MOST_OUTDATED]
+    kinds = [kind for kind in layers.KINDS if may_read(context, kind)]
+    found = layers.list_expired(context.tx, context.scope, kinds, since[:10], _MOST_OUTDATED)
+    rows = [f"{kind} {name} on {day}" for kind, name, day in found]
     return ({"expired": rows}, ["Expired:", *(f"- {row}" for row in rows)]) if rows else ({}, [])
 
 

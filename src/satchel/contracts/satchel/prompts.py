@@ -207,16 +207,14 @@ def update_prompt(context: Context, args: tools.UpdatePrompt) -> Body:
     with context.write() as opened:
         seen = find_stored(opened, reference)
         fields, notes = settle_update(checked, seen, args.content, declared)
-        replaced_by = answers.none_if_empty(args.replaced_by)
-        if replaced_by:
-            replaced_by = layers.find_replacement(opened.tx, opened.scope, seen, replaced_by)
+        successor = answers.none_if_empty(args.replaced_by)
         patch = PromptPatch(
             title=args.title,
             content=args.content,
             description=answers.none_if_empty(args.description),
             tags=UNSET if args.tags is UNSET else rules.read_changes("tags", args.tags),
             expires=answers.none_if_empty(args.expires),
-            replaced_by=replaced_by,
+            replaced_by=layers.find_replacement(opened.tx, opened.scope, seen, successor),
             **fields,
         )
         prompt = prompts.update(opened.tx, opened.scope, seen.id, patch, args.expected_version or None)

@@ -66,7 +66,7 @@ create unique index prompts_title on prompts (project, title) where deleted_at i
 create index prompts_recent on prompts (project, updated_at, number) where deleted_at is null;
 create index prompts_used on prompts (project, uses, updated_at, number) where deleted_at is null;
 create index prompts_dated on prompts (project, expires)
-    where deleted_at is null and (expires is not null or replaced_by is not null);
+    where deleted_at is null and expires is not null;
 create index prompts_in_order on prompts (project, number);
 create index prompts_deleted on prompts (deleted_at) where deleted_at is not null;
 create index prompts_deleted_names on prompts (project, name) where deleted_at is not null;
@@ -208,7 +208,7 @@ create unique index documents_name on documents (project, name) where deleted_at
 create unique index documents_uri on documents (project, uri) where deleted_at is null;
 create index documents_in_order on documents (project, number);
 create index documents_dated on documents (project, expires)
-    where deleted_at is null and (expires is not null or replaced_by is not null);
+    where deleted_at is null and expires is not null;
 create index documents_deleted on documents (deleted_at) where deleted_at is not null;
 create index documents_deleted_names on documents (project, name) where deleted_at is not null;
 """,
