@@ -74,6 +74,8 @@ def test_an_error_names_the_new_name_of_a_moved_item(own: Client) -> None:
             "hint": f'Pass project: "web", or use {link}.',
             "near": [link],
         }
+        assert text(own, "history", item=item).split("\n")[0].endswith(f"{item} (moved to {link})")
+        assert ok(own, "restore", item=item)["notes"] == [f"It was moved to project web, where it stays as {link}."]
 
 
 def test_an_error_says_that_a_document_was_renamed(own: Client) -> None:

@@ -67,12 +67,15 @@ def find(tx: Tx, scope: Scope, reference: lookup.Reference) -> Item:
 
 def bring_back(tx: Tx, scope: Scope, item: Item, version: int | None = None, *, undone: int = 0) -> Restored:
     """Restore a deleted item in its last state, or in the state of an older version."""
+    moved = None if undone else lookup.find_destination(tx, scope, item)
     with restoring(tx, undone):
         try:
             now = _bring_back(tx, scope, item)
         except Violation as violation:
             raise StoreConflict(f"{item.kind} {item.key}: {violation}") from violation
     notes = []
+    if moved is not None:
+        notes.append(f"It was moved to project {moved[0]}, where it stays as {uri_of(item.kind, moved[1], moved[0])}.")
     if now.name != item.name:
         notes.append(f"The name {item.name} is taken; the item is now called {now.name}.")
     if item.kind == "prompt" and now.title != item.title:
