@@ -81,6 +81,17 @@ def test_a_terminal_gets_nothing_that_it_would_act_on(home: dict[str, str]) -> N
             assert not FORBIDDEN & {*(piped.stdout + piped.stderr).decode()}, piped
 
 
+def test_the_brief_catch_up_has_one_harmless_line_for_each_task(home: dict[str, str]) -> None:
+    database = open_database(f"{home['SATCHEL_HOME']}/satchel.db")
+    scope = Scope(user=ADA)
+    with database.write(scope) as tx:
+        tasks.add(tx, scope, TaskDraft(title="Plain", project="default"))
+        tx.run("update tasks set title = :title", title=f"{HOSTILE}\nforged")
+    database.close()
+    told = run("catch-up", "--brief", environment=home).stdout.decode()
+    assert not FORBIDDEN & {*told} and "owned" in told and "\nforged" not in told, ascii(told)
+
+
 def test_other_programs_get_a_content_byte_for_byte(home: dict[str, str]) -> None:
     whole = HOSTILE + "\nsecond\tline\r\n"
     assert run("prompt", "show", "plain", environment=home).stdout == whole.encode()

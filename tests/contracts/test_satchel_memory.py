@@ -19,7 +19,7 @@ DAY = r"\d{4}-\d\d-\d\d"
 def test_a_line_is_kept_with_day_and_author_and_can_be_found_corrected_and_undone(
     own: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(stdio.CLIENT, "name", "codex: beta")
+    monkeypatch.setitem(stdio.CLIENT, "name", "codex:\u202e beta")
     first = Like(rf"{DAY} codex beta: Deploy with make release")
     assert ok(own, "remember", text=" Deploy with\n\n make release ") == {
         "project": "default",
@@ -53,6 +53,7 @@ def test_a_line_that_repeats_one_is_not_added(own: Client, monkeypatch: pytest.M
         "line": Like(rf"{DAY} satchel-tests: Use tabs: always"),
         "notes": ["It was remembered before: edit memory.md if it changed."],
     }
+    assert refusal(own, "remember", text="red \x1b[31m")["message"] == "text has an invisible character: U+001B."
     ok(own, "edit_text", item="memory.md", append="- By hand")
     assert ok(own, "remember", text="by hand")["added"] is False
     assert ok(own, "remember", text="always")["added"] is True

@@ -84,7 +84,7 @@ def test_versions_with_labels_are_kept(database: Database, calendar: Calendar) -
     with database.read(ADA) as tx:
         again = prompts.get_by_name(tx, ADA, "tee")
         labelled = prompts.read_labelled(tx, ADA, again, "production")
-    assert labelled is not None and labelled.content == "Text 5. And so on."
+    assert labelled.content == "Text 5. And so on."
     write(database, ADA, lambda tx: restoring.purge(tx, ADA, "tee"))
     with database.read(ADA) as tx:
         assert tx.all("select * from prompt_labels") == []

@@ -1,12 +1,14 @@
 """Parts of texts: ranges of lines, sections below headings, outlines."""
 
+from time import process_time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from satchel.errors import MissingPart, WrongArgument
 from satchel.services import texts
-from satchel.services.texts import Heading, TextPart
+from satchel.services.texts import Heading, TextPart, find_headings
 
 PAGE = """---
 title: # not a heading
@@ -161,3 +163,9 @@ def test_lines_are_found_as_in_a_list_of_all(text: str, data: st.DataObject) -> 
     last = data.draw(st.integers(first, max(first, total)))
     part = "".join(f"{line}\n" for line in lines[first - 1 : last])
     assert texts._take(text, first, last).text == (part if last < len(lines) else part[:-1])
+
+
+def test_headings_with_much_white_space_take_little_time() -> None:
+    start = process_time()
+    assert [one.text for one in find_headings(f"# a{' ' * 30_000}b\n# c #\t{' ' * 30_000}\n# d#")][1:] == ["c", "d#"]
+    assert process_time() - start < 0.3

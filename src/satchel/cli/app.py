@@ -19,7 +19,7 @@ from satchel.log import escape
 # name → (module and the command in it, help)
 COMMANDS = {
     "project": ("project:cli", "Create, list, rename, set and delete projects."),
-    "prompt": ("prompt:cli", "Add, list, show, fill in, edit and delete prompts."),
+    "prompt": ("prompt:cli", "Add, list, show, fill in, edit, label and delete prompts."),
     "document": ("document:cli", "Add, list, show, edit and delete documents."),
     "resource": ("document:cli", "The same as `document`."),
     "task": ("task:cli", "Add, list, show, edit, claim, finish, review and delete tasks."),

@@ -12,6 +12,7 @@ from satchel.cli.output import count
 from satchel.cli.session import Session, command, project_option
 from satchel.clients import hooks
 from satchel.clients.table import BY_NAME, CLIENTS
+from satchel.log import escape_line
 from satchel.model import ALL_PROJECTS
 
 _MOST = 50  # the limit of hits in one answer of the tool
@@ -96,7 +97,7 @@ def _write_brief(value: dict[str, Any]) -> str:
     ]
     lines, room = [], _BRIEF - _count_tokens(_MORE)
     for part in parts:
-        fitting = _take_fitting(part, room)
+        fitting = _take_fitting([escape_line(line) for line in part], room)
         if part is parts[0] or fitting[1:]:  # a title alone says nothing
             lines += fitting
             room -= sum(map(_count_tokens, fitting))

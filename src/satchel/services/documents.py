@@ -206,6 +206,7 @@ def remember(tx: Tx, scope: Scope, text: str) -> tuple[str, bool]:
     text = " ".join(text.split())
     if not text:
         raise WrongArgument("text", "minLength", limit=1)
+    rules.check_shown("document", "text", text)  # every new session reads it
     current(tx, scope)
     before = rows.find_to_change(tx, scope.project, "name", MEMORY)
     content = "" if before is None else before.content
@@ -248,8 +249,9 @@ def _fold_memory(line: str) -> str:
 
 def _name_author(scope: Scope) -> str:
     """Return the name of the calling program, without the colon that ends it in a line, or `a person`."""
-    name = " ".join(scope.author.client.replace(":", " ").split())[:_LONGEST_NAME]
-    return "a person" if scope.is_person else name if name and rules.is_storable(name) else "unknown"
+    client = scope.author.client if rules.is_storable(scope.author.client) else ""
+    name = " ".join(rules.drop_hidden(client[:_LONGEST_NAME].replace(":", " ")).split())
+    return "a person" if scope.is_person else name or "unknown"
 
 
 def _clean(value: Changes) -> Changes:

@@ -93,18 +93,15 @@ def _find_labelled(tx: Tx, scope: Scope, reference: str, text: str) -> Prompt:
         found = _find(tx, scope, "prompt", reference, _list_rounds(text))
         return found
     name, _, label = text.rpartition("@")
-    base: Prompt | None = None
-    with suppress(NotFound):
-        base = _find(tx, scope, "prompt", name, _list_rounds(name), alike=name)
-    labelled = prompts.read_labelled(tx, enter_layer(scope, base), base, label) if base is not None else None
-    if labelled is not None:
-        return labelled
+    try:
+        found = _find(tx, scope, "prompt", name, _list_rounds(name), alike=name)
+        return prompts.read_labelled(tx, enter_layer(scope, found), found, label)
+    except (NotFound, LabelMissing) as error:
+        unlabelled = error
     try:
         found = _find(tx, scope, "prompt", reference, _list_rounds(text), alike=text)
-    except NotFound:
-        if base is None:
-            raise
-        raise LabelMissing(base.name, label, tuple(prompts.list_labels(tx, base))) from None
+    except NotFound as missing:
+        raise (unlabelled if isinstance(unlabelled, LabelMissing) else missing) from None
     return found
 
 

@@ -203,11 +203,15 @@ def remove_label(tx: Tx, scope: Scope, prompt: Prompt, label: str) -> int:
         LabelMissing: the prompt has no such label.
         WrongArgument: the label has characters that are not allowed.
     """
-    known = _check_label(tx, prompt, label)
-    if label not in known:
-        raise LabelMissing(prompt.name, label, tuple(known))
+    version = _find_label(prompt, label, _check_label(tx, prompt, label))
     rows.remove_label(tx, prompt.number, label)
     tx.changed(StoreChange("prompt", scope.project, key=prompt.name))
+    return version
+
+
+def _find_label(prompt: Prompt, label: str, known: Mapping[str, int]) -> int:
+    if label not in known:
+        raise LabelMissing(prompt.name, label, tuple(known))
     return known[label]
 
 
@@ -228,11 +232,13 @@ def list_all_labels(tx: Tx, scope: Scope) -> dict[int, dict[str, int]]:
     return rows.labels_in(tx, scope.project)
 
 
-def read_labelled(tx: Tx, scope: Scope, prompt: Prompt, label: str) -> Prompt | None:
-    """Return the version of a prompt that has a label, under the prompt's present name; None if none has it."""
-    version = list_labels(tx, prompt).get(label)
-    if version is None:
-        return None
+def read_labelled(tx: Tx, scope: Scope, prompt: Prompt, label: str) -> Prompt:
+    """Return the version of a prompt that has a label, under the prompt's present name.
+
+    Raises:
+        LabelMissing: the prompt has no such label.
+    """
+    version = _find_label(prompt, label, list_labels(tx, prompt))
     old = history.read_version_of(tx, scope, recording.of(prompt), version)
     fields = {name: getattr(old.state, name) for name in ("title", "description", "tags", "arguments", "is_constant")}
     return replace(prompt, **fields, content=str(old.content), version=version, updated_at=old.updated_at, label=label)

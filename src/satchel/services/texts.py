@@ -190,7 +190,7 @@ _MOST_HEADINGS = 60  # headings in an outline
 _MOST_KNOWN = 10_000  # headings to look at; a text can have two million
 
 _RANGE = r"\s*(\d{1,9})\s*(?:(-)\s*(\d{1,9})?)?\s*"
-_HEADING = r" {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*"
+_HEADING = r" {0,3}(#{1,6})[ \t]+(.*)"
 _FENCE = r" {0,3}(```+|~~~+)"
 _NUMBER = r"((?:[a-z]\.)?[0-9]+(?:\.[0-9]+)*)[.):]?(?:\s+(.*))?"  # at the beginning of a folded heading
 _MOST_ALIKE = 10  # headings that an error names
@@ -250,8 +250,8 @@ def take_section(text: str, heading: str) -> tuple[TextPart, tuple[int, ...]]:
         MissingPart: there is no such heading, or several have the number; the error names them, or similar ones.
     """
     headings = list(islice(find_headings(text), _MOST_KNOWN))
-    marked = re.fullmatch(_HEADING, heading)
-    wanted, level = (_fold(marked[2]), len(marked[1])) if marked else (_fold(heading), 0)
+    level, name = _read_heading(heading) or (0, heading)
+    wanted = _fold(name)
     known = [one for one in headings if level in (0, one.level)]
     same = [one for one in known if _fold(one.text) == wanted]
     if not same:
@@ -292,9 +292,20 @@ def find_headings(text: str) -> Iterator[Heading]:
     """Find the headings that begin with `#`, outside fenced code and front matter."""
     start = _end_of_front_matter(text.split("\n", 200))
     for number, line in _read_prose(text, start):
-        found = re.fullmatch(_HEADING, line.rstrip("\r\n")) if "#" in line[:4] else None
-        if found and found[2]:
-            yield Heading(number, len(found[1]), found[2])
+        found = _read_heading(line.rstrip("\r\n")) if "#" in line[:4] else None
+        if found and found[1]:
+            yield Heading(number, *found)
+
+
+def _read_heading(line: str) -> tuple[int, str] | None:
+    """Return the level and the text of a heading, without closing marks; None if the line is no heading."""
+    found = re.fullmatch(_HEADING, line)
+    if found is None:
+        return None
+    # One regular expression for the closing marks would take quadratic time on a line with much white space.
+    text = found[2].rstrip(" \t")
+    inner = text.rstrip("#")
+    return len(found[1]), inner.rstrip(" \t") if inner.endswith((" ", "\t")) else text
 
 
 def find_boxes(text: str) -> list[str]:

@@ -179,12 +179,16 @@ def last_before(tx: Tx, moment: Timestamp) -> int:
 
 def find_destinations(tx: Tx, deletions: Sequence[int]) -> dict[int, int]:
     """Map those of the given deletions that belong to a move to the projects in which the copies were added."""
-    # A call moves at most 200 items, so the number of a copy is not far before that of the deletion.
+    # A move adds the copy just before it deletes the original.
     sql = """
-        select d.number, max(a.project) from revisions d join revisions a
-            on a.author = d.author and a.number < d.number and a.number > d.number - 1000
-            and a.at = d.at and a.kind = d.kind and a.action = 'add' and a.project <> d.project
-        where d.number in :deletions group by d.number
+        with deleted as materialized (
+            select o.*, (
+                select p.number from revisions p where p.author = o.author and p.number < o.number
+                order by p.number desc limit 1
+            ) as before from revisions o where o.number in :deletions
+        )
+        select d.number, a.project from deleted d join revisions a on a.number = d.before
+        where a.at = d.at and a.kind = d.kind and a.action = 'add' and a.project <> d.project
     """
     return dict(tx.all(sql, deletions=list(deletions))) if deletions else {}
 
