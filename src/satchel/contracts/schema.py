@@ -311,9 +311,11 @@ def _clean_type(schema: Schema, value: Any, name: str, place: str, *, converts: 
 def _convert(schema: Schema, kind: str, value: Any) -> Any:
     """Return a value in the type that it must mean; return any other value unchanged.
 
-    One value is a list of it, and a list of one value is that value. A text may be a number, true or false, or the
-    only required member of an object.
+    One value is a list of it, an empty text is an empty list, and a list of one value is that value. A text may be a
+    number, true or false, or the only required member of an object.
     """
+    if kind == "array" and value == "":
+        return []
     if kind == "array":
         return [value] if isinstance(value, str | dict | int) and not isinstance(value, bool) else value
     if isinstance(value, list) and len(value) == 1:

@@ -97,7 +97,8 @@ def put(tx: Tx, scope: Scope, live: Item, old: Item, *, undone: int = 0, is_alwa
         blockers = tuple(_choose_blockers(tx, scope, live, old))
         parent = tasks.choose_former_parent(tx, scope, live.state.parent, old.state.parent)
         wanted = structs.replace(old, state=structs.replace(old.state, blocked_by=blockers, parent=parent))
-    if live.kind == "document" and not _can_rename(tx, scope, live, old.state.name):
+    is_renamed = live.kind == "document" and old.state.name != live.name
+    if is_renamed and not documents.is_free(tx, _enter(tx, scope, live.project), "name", old.state.name):
         wanted = structs.replace(old, state=structs.replace(old.state, name=live.name))
         notes = [f"The name {old.state.name} is taken; the document keeps the name {live.name}."]
     if live.kind == "project" and not scope.is_person:  # an agent does not choose who reviews its work
@@ -191,14 +192,6 @@ def _is_same(live: Item, wanted: Item) -> bool:
     if live.kind == "prompt":
         kept = structs.replace(kept, name=live.name)
     return kept == live.state and wanted.content == live.content
-
-
-def _can_rename(tx: Tx, scope: Scope, live: Item, name: str) -> bool:
-    """Return whether a document has a name, or can get it back."""
-    if name == live.name:
-        return True
-    within, uri = _enter(tx, scope, live.project), uri_of("document", name)
-    return documents.is_free(tx, within, "name", name) and documents.is_free(tx, within, "uri", uri)
 
 
 def _put(tx: Tx, scope: Scope, live: Item, old: Item, project: int | None) -> Item:
