@@ -167,6 +167,7 @@ def test_a_value_that_can_only_mean_one_of_the_right_type_is_taken(client: Clien
     ok(client, "add_task", title=["Second"], tags="b", blocked_by="#1")
     ok(client, "update_task", task=["#1"], expected_version="1", priority=["high"])
     assert ok(client, "list_tasks", limit="1", status="all", tags="a")["tasks"][0]["priority"] == "high"
+    assert "tags" not in ok(client, "update_task", task=2, tags="", blocked_by="")["task"]
     assert ok(client, "claim_task", task=["#1"], minutes="5", release="False")["holder"]
     assert ok(client, "claim_task", task=1, release="true")["released"] is True
     assert ok(client, "update_items", items="#1", tags="+c", dry_run="true")["dry_run"] is True

@@ -56,6 +56,28 @@ def test_an_error_says_that_an_item_was_moved(own: Client) -> None:
     }
 
 
+def test_an_error_names_the_new_name_of_a_moved_item(own: Client) -> None:
+    ok(own, "add_project", name="web")
+    for project in ("web", "default"):
+        ok(own, "add_prompts", prompts=[{"title": "Tone", "content": "x"}], project=project)
+        ok(own, "add_resources", resources=[{"name": "tone.md", "content": "x"}], project=project)
+    ok(own, "add_prompts", prompts=[{"title": "Letter", "content": "x"}])
+    ok(own, "update_items", items=["letter", "tone", "tone.md"], to="web")
+    for item, link, what in (
+        ("tone", "satchel://prompt/web/tone-2", "Prompt 'tone'"),
+        ("tone.md", "satchel://resource/web/tone-2.md", "Document 'tone.md'"),
+    ):
+        name = link.rpartition("/")[2]
+        assert refusal(own, "edit_text", item=item, append="x") == {
+            "code": "not_found",
+            "message": Like(rf"{what} was moved to project 'web' as {name} {MINUTE} by satchel-tests 1\."),
+            "hint": f'Pass project: "web", or use {link}.',
+            "near": [link],
+        }
+        assert text(own, "history", item=item).split("\n")[0].endswith(f"{item} (moved to {link})")
+        assert ok(own, "restore", item=item)["notes"] == [f"It was moved to project web, where it stays as {link}."]
+
+
 def test_an_error_says_that_a_document_was_renamed(own: Client) -> None:
     ok(own, "add_resource", name="agreement.md", content="One")
     ok(own, "update_resource", resource="agreement.md", name="supplier.md")

@@ -141,7 +141,7 @@ def test_prompts_are_filled_in(client: Client, tool: str) -> None:
     assert refusal(client, tool, prompt="three", arguments={}) == wrong(
         f"The prompt needs a value for {listed}.", "diff", needs
     )
-    assert refusal(client, tool, prompt="filled", arguments={"a": 1}) == wrong(
+    assert refusal(client, tool, prompt="filled", arguments={"a": {}}) == wrong(
         "arguments.a must be a text.", "arguments", "Put it into quotes."
     )
 

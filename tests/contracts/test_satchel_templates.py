@@ -175,3 +175,34 @@ def test_a_template_that_the_worker_cannot_check_is_kept(client: Client, monkeyp
     assert notes(client, "add_prompt", title="P", content="{{ x }}", arguments=[{"name": "x"}]) == [
         "The template could not be checked: it took longer than 500 ms."
     ]
+
+
+def test_filling_in_says_what_is_empty_or_out_of_date(client: Client) -> None:
+    ok(client, "add_resource", name="tone.md", content="Be {{ tone }}.")
+    given = [{"name": "who", "required": True}, {"name": "tone"}, {"name": "close"}]
+    content = '{{ who }}: {% include "tone.md" %}{% if close %} {{ close }}{% endif %}'
+    ok(client, "add_prompt", title="Letter", content=content, arguments=given)
+    assert ok(client, "get_prompt", prompt="letter", arguments={"who": "Bo"}) == {
+        "project": "default",
+        "name": "letter",
+        "text": "Bo: Be .",
+        "notes": ["Left empty: tone."],
+    }
+    ok(client, "update_prompt", prompt="letter", expires="2020-01-01")
+    ok(client, "update_resource", resource="tone.md", expires="2020-01-02")
+    ok(client, "add_prompt", title="Letter two", content="x")
+    ok(client, "update_prompt", prompt="letter", replaced_by="letter-two")
+    for tool in ("get_prompt", "render_prompt"):
+        assert notes(client, tool, prompt="letter", arguments={"who": "Bo", "tone": "kind"}) == [
+            "letter: expired on 2020-01-01, replaced by letter-two.",
+            "tone.md: expired on 2020-01-02.",
+        ]
+    got = client.request("prompts/get", {"name": "letter", "arguments": {"who": "Bo", "tone": "kind"}})["result"]
+    assert got["description"] == "Letter (expired on 2020-01-01, replaced by letter-two)"
+
+
+def test_numbers_and_booleans_are_values_as_texts(client: Client) -> None:
+    ok(client, "add_prompt", title="P", content="{{ a }} {{ b }} {{ c }} {{ d }}")
+    values = {"a": 2, "b": True, "c": 2.5, "d": 10.0}
+    assert ok(client, "get_prompt", prompt="p", arguments=values)["text"] == "2 true 2.5 10"
+    assert refusal(client, "get_prompt", prompt="p", arguments={**values, "d": {"x": 1}})["argument"] == "arguments"

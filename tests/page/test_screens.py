@@ -88,8 +88,12 @@ def test_uses_expiry_and_replacement_are_shown_and_set(ada: Visitor) -> None:
     wrong = ada.post("/p/default/prompts/review-a-change/edit", **REVIEW | age | {"version": "2", "replaced_by": "x"})
     assert "x" in text_of(wrong) and 'value="2026-01-31"' in wrong.text
 
+    ada.post("/projects", name="web")
+    ada.post("/p/web/prompts/new", title="Other", content="x")
+    elsewhere = REVIEW | age | {"version": "2", "replaced_by": "satchel://prompt/web/other"}
+    assert 'href="/p/web/prompts/other"' in ada.post("/p/default/prompts/review-a-change/edit", **elsewhere).text
+
     ada.post("/p/default/documents/new", name="a.md", content="a")
-    ada.post("/p/default/documents/new", name="b.md", content="b")
     later = {"content": "a", "mime_type": "text/markdown", "version": "1", "expires": "2999-01-31"}
     saved = ada.post("/p/default/documents/a.md/edit", **later, do="save")
     assert "Expires on 2999-01-31." in text_of(saved)

@@ -218,7 +218,9 @@ def _explain_trashed(error: NotFound, database: "Database", scope: Scope) -> tup
         return None
     what = make_voice().name_item(found.kind, found.key)
     if moved_to is not None:
-        return f"{what} was moved to project '{moved_to}'", f"Name that project: add -p {moved_to}"
+        there, name = moved_to
+        renamed = "" if name == found.name else f" as {name}"
+        return f"{what} was moved to project '{there}'{renamed}", f"Name that project: add -p {there}"
     restore = restore_command(found.kind, found.key, error.scope.project)
     return f"{what} is in the trash", f"Bring it back with: {restore}"
 

@@ -311,9 +311,11 @@ def _clean_type(schema: Schema, value: Any, name: str, place: str, *, converts: 
 def _convert(schema: Schema, kind: str, value: Any) -> Any:
     """Return a value in the type that it must mean; return any other value unchanged.
 
-    One value is a list of it, and a list of one value is that value. A text may be a number, true or false, or the
-    only required member of an object.
+    One value is a list of it, an empty text is an empty list, and a list of one value is that value. A text may be a
+    number, true or false, or the only required member of an object.
     """
+    if kind == "array" and value == "":
+        return []
     if kind == "array":
         return [value] if isinstance(value, str | dict | int) and not isinstance(value, bool) else value
     if isinstance(value, list) and len(value) == 1:
@@ -340,6 +342,8 @@ def _clean_members(
     for member, content in value.items():
         check_text(name, member, f"a name in {place}")
         expected = schema.get("properties", {}).get(member) or schema.get("additionalProperties")
+        if expected and converts and member not in schema.get("properties", {}):
+            content = _to_text(content)
         if expected:
             content = _clean_type(expected, content, name, f"{place}.{member}", converts=converts)
             if "enum" in expected and content not in expected["enum"]:
@@ -365,6 +369,14 @@ def _convert_numbers(value: Any) -> Any:
     if not isinstance(value, int) or isinstance(value, bool):
         return value
     return str(max(-_LARGEST, min(value, _LARGEST)))
+
+
+def _to_text(value: Any) -> Any:
+    """Convert a number, true or false to the text that JSON has for it; return any other value unchanged."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    value = _convert_numbers(value)
+    return repr(value) if isinstance(value, float) else value
 
 
 _LARGEST = 10**400  # stands for larger numbers, which may have thousands of digits and match nothing either

@@ -131,7 +131,7 @@ def update(tx: Tx, scope: Scope, name: str, patch: DocumentPatch, expected_versi
     """Change a document; an update without a difference makes no version.
 
     Raises:
-        Taken: another document of the project has the new name, or the URI made from it.
+        Taken: another document of the project has the new name.
         WrongArgument: a value breaks a rule, or the MIME type turns text into bytes without new content.
         VersionConflict: the document has another version than expected.
     """
@@ -148,9 +148,8 @@ def update(tx: Tx, scope: Scope, name: str, patch: DocumentPatch, expected_versi
         return before
     try:
         after = rows.update(tx, before, after)
-    except Violation as violation:
-        field: Literal["name", "uri"] = "uri" if violation.constraint == "documents_uri" else "name"
-        raise Taken("document", field, getattr(after, field), scope) from violation
+    except Violation as violation:  # a URI that is made from a free name is free, too
+        raise Taken("document", "name", after.name, scope) from violation
     recording.update(tx, before, after)
     for uri in {before.uri, after.uri}:
         _announce(tx, scope, uri)

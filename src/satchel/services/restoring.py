@@ -67,12 +67,15 @@ def find(tx: Tx, scope: Scope, reference: lookup.Reference) -> Item:
 
 def bring_back(tx: Tx, scope: Scope, item: Item, version: int | None = None, *, undone: int = 0) -> Restored:
     """Restore a deleted item in its last state, or in the state of an older version."""
+    moved = None if undone else lookup.find_destination(tx, scope, item)
     with restoring(tx, undone):
         try:
             now = _bring_back(tx, scope, item)
         except Violation as violation:
             raise StoreConflict(f"{item.kind} {item.key}: {violation}") from violation
     notes = []
+    if moved is not None:
+        notes.append(f"It was moved to project {moved[0]}, where it stays as {uri_of(item.kind, moved[1], moved[0])}.")
     if now.name != item.name:
         notes.append(f"The name {item.name} is taken; the item is now called {now.name}.")
     if item.kind == "prompt" and now.title != item.title:
@@ -94,7 +97,8 @@ def put(tx: Tx, scope: Scope, live: Item, old: Item, *, undone: int = 0, is_alwa
         blockers = tuple(_choose_blockers(tx, scope, live, old))
         parent = tasks.choose_former_parent(tx, scope, live.state.parent, old.state.parent)
         wanted = structs.replace(old, state=structs.replace(old.state, blocked_by=blockers, parent=parent))
-    if live.kind == "document" and not _can_rename(tx, scope, live, old.state.name):
+    is_renamed = live.kind == "document" and old.state.name != live.name
+    if is_renamed and not documents.is_free(tx, _enter(tx, scope, live.project), "name", old.state.name):
         wanted = structs.replace(old, state=structs.replace(old.state, name=live.name))
         notes = [f"The name {old.state.name} is taken; the document keeps the name {live.name}."]
     if live.kind == "project" and not scope.is_person:  # an agent does not choose who reviews its work
@@ -188,14 +192,6 @@ def _is_same(live: Item, wanted: Item) -> bool:
     if live.kind == "prompt":
         kept = structs.replace(kept, name=live.name)
     return kept == live.state and wanted.content == live.content
-
-
-def _can_rename(tx: Tx, scope: Scope, live: Item, name: str) -> bool:
-    """Return whether a document has a name, or can get it back."""
-    if name == live.name:
-        return True
-    within, uri = _enter(tx, scope, live.project), uri_of("document", name)
-    return documents.is_free(tx, within, "name", name) and documents.is_free(tx, within, "uri", uri)
 
 
 def _put(tx: Tx, scope: Scope, live: Item, old: Item, project: int | None) -> Item:

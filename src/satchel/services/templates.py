@@ -194,6 +194,14 @@ def collect_for(tx: Tx, scope: Scope, prompt: Prompt) -> Parts:
     return _collect(tx, layers.enter_layer(scope, prompt), prompt.name, prompt.content, {})
 
 
+def list_outdated(tx: Tx, scope: Scope, prompt: Prompt, parts: Parts) -> list[Prompt | Document]:
+    """Return those of a stored prompt and the texts that it includes that are expired or replaced."""
+    place = layers.enter_layer(scope, prompt)
+    found = [prompt, *(_find(tx, place, name) for name in parts.files)]
+    items = [one for one in found if isinstance(one, Prompt | Document)]
+    return [one for one in items if one.replaced_by or (one.expires and rules.is_expired(one.expires))]
+
+
 def describe_missing(tx: Tx, scope: Scope, prompt: Prompt | Item) -> list[str]:
     """Return a note about the names that a template includes although they mean nothing."""
     names = [name for name in list_included(prompt) if _find(tx, scope, name) is None]

@@ -295,19 +295,23 @@ def add_blockers(tx: Tx, owner: str, task: int, blockers: Sequence[int], *, with
 
 def list_circle(tx: Tx, owner: str, task: int) -> list[tuple[int, int]]:
     """If a task blocks itself, return the tasks that it waits for, directly or through others, each with a blocker."""
-    sql = """
+    above = """
         with recursive above (number) as (
             select blocker from task_blocks where task = :task and owner = :owner
             union
             select b.blocker from above join tasks t on t.number = above.number join task_blocks b on b.task = t.number
             where b.owner = :owner and t.deleted_at is null
         )
-        select b.task, b.blocker from task_blocks b
-        where exists (select 1 from above where number = :task) and b.owner = :owner
-            and b.task in (select number from above) and b.blocker in (select number from above)
-        order by b.task, b.blocker
     """
-    return [(number, blocker) for number, blocker in tx.all(sql, task=task, owner=owner)]
+    values = {"task": task, "owner": owner}
+    if tx.one(f"{above} select 1 from above where number = :task limit 1", **values) is None:
+        return []
+    sql = f"""
+        {above} select b.task, b.blocker
+        from above join tasks t on t.number = above.number join task_blocks b on b.task = t.number
+        where b.owner = :owner and t.deleted_at is null order by b.task, b.blocker
+    """
+    return [(number, blocker) for number, blocker in tx.all(sql, **values)]
 
 
 def blocked_tasks(tx: Tx, owner: str, blocker: int) -> list[tuple[int, str | None]]:

@@ -116,7 +116,7 @@ def explain_missing_version(missing: errors.VersionMissing) -> Body:
 
 
 def explain_unknown_author(unknown: errors.UnknownAuthor) -> Body:
-    hint = f"Authors of changes here: {'; '.join(unknown.authors)}." if unknown.authors else "Leave by out."
+    hint = f"Authors of changes here: {'; '.join(unknown.authors)}." if unknown.authors else "Leave out by."
     return error("not_found", _sentence(unknown), hint, argument="by", near=list(unknown.authors) or None)
 
 

@@ -85,8 +85,9 @@ def _find_deleted(context: Context, missing: NotFound) -> NotFound | None:
     when = f" {format_minute(deletion.at)} by {name_author(deletion.author, context.scope)}" if deletion else ""
     moved_to = lookup.find_destination(context.tx, context.scope, found)
     if moved_to is not None:
-        link = uri_of(found.kind, found.name, moved_to)
-        why = Reason(f"was moved to project '{moved_to}'{when}", f'Pass project: "{moved_to}", or use {link}.')
+        there, name = moved_to
+        link, renamed = uri_of(found.kind, name, there), "" if name == found.name else f" as {name}"
+        why = Reason(f"was moved to project '{there}'{renamed}{when}", f'Pass project: "{there}", or use {link}.')
         return NotFound(found.kind, found.key, missing.scope, near={link: ""}, why=why)
     can_restore = "restore" in context.tools
     hint = "Use restore to bring it back." if can_restore else "It is in the trash; history shows what it was."

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from satchel.contracts.content import BATCH, PageRows, encode_arguments, encode_document, join_lines, without_nulls
 from satchel.contracts.contract import Context, Result
-from satchel.contracts.satchel.answers import follow, mark_layer, may_read
+from satchel.contracts.satchel.answers import describe_age, follow, mark_layer, may_read
 from satchel.contracts.satchel.app import read_app_resource
 from satchel.contracts.satchel.errors import TemplateFailed, WrongValue
 from satchel.contracts.satchel.skills import answer_skills_get, answer_skills_list, read_skill_file
@@ -77,7 +77,11 @@ def answer_prompts_get(context: Context, params: dict[str, Any]) -> Result:
             return _start_task(opened, given)
     context, name = follow(context, name)
     found, messages, _ = fill_in(context, name, given, fill_messages)
-    description = found.description if isinstance(found, LibraryTemplate) else found.description or found.title
+    if isinstance(found, LibraryTemplate):
+        description = found.description
+    else:
+        age = ", ".join(describe_age(found))
+        description = (found.description or found.title) + (f" ({age})" if age else "")
     return without_nulls({"description": description, "messages": [_message(*one) for one in messages]})
 
 

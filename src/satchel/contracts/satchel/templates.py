@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from msgspec import UNSET, Struct, UnsetType
 
 from satchel.contracts.contract import Context
-from satchel.contracts.satchel.answers import describe_place, shorten
+from satchel.contracts.satchel.answers import describe_age, describe_place, shorten
 from satchel.contracts.satchel.errors import MissingValue, TemplateFailed, WrongValue
 from satchel.errors import NotFound, SatchelError, WrongArgument
 from satchel.library.catalog import ContentMissing, Library, Unreadable
@@ -107,7 +107,9 @@ def fill_in(
     given: dict[str, str],
     fill: Callable[[Context, FoundPrompt, dict[str, str], Parts], Filled],
 ) -> tuple[FoundPrompt, Filled, list[str]]:
-    """Find a prompt, fill it in outside of transactions, and store the values; also return notes about the project.
+    """Find a prompt, fill it in outside of transactions, and store the values; also return notes.
+
+    The notes are about the project, about texts that are out of date, and about arguments that were left out.
 
     Raises:
         NotFound: there is no such prompt.
@@ -122,7 +124,11 @@ def fill_in(
         notes = describe_place(opened)
         with _explaining(context, found):
             parts = NO_PARTS if isinstance(found, LibraryTemplate) else templates.collect_for(opened.tx, scope, found)
+        if isinstance(found, Prompt):
+            outdated = templates.list_outdated(opened.tx, scope, found, parts)
+            notes += [f"{one.name}: {', '.join(describe_age(one))}." for one in outdated]
     filled = fill(context, found, given, parts)
+    notes += _describe_empty(context, found, given, parts)
     record_use(context, found, key, given if is_new else {})
     return found, filled, notes
 
@@ -144,6 +150,19 @@ def record_use(context: Context, found: FoundPrompt, key: str = "", given: Mappi
         log(f"after the answer: {error}")
     except Exception:
         log_surprise("after the answer")
+
+
+def _describe_empty(context: Context, found: FoundPrompt, given: Mapping[str, str], parts: Parts) -> list[str]:
+    """Return a note about the optional arguments without a value for which a stored template has no other text."""
+    left = [one.name for one in found.arguments if one.name not in given]
+    if not left or isinstance(found, LibraryTemplate):
+        return []
+    try:
+        names = context.libraries.renderer.check(found.content, context.work, parts)
+    except RenderFailed:  # out of time: the prompt has been filled in before
+        return []
+    empty = [name for name in left if name in names.variables and name not in names.optional]
+    return [f"Left empty: {_list(empty)}."] if empty else []
 
 
 def _check_values(found: FoundPrompt, given: dict[str, str]) -> None:
