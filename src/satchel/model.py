@@ -523,6 +523,17 @@ class TaskPosition(Struct, frozen=True):
     due: str | None = None
 
 
+class Outdated(Struct, frozen=True):
+    """A prompt or document that is expired or replaced."""
+
+    kind: str
+    name: str
+    day: str  # on which it expired, or else of its last change
+    expires: str | None  # None if it is not expired
+    replaced_by: str | None
+    count: int  # of all that are out of date in its project
+
+
 class TagCount(Struct, frozen=True):
     """A tag and the number of prompts that have it."""
 

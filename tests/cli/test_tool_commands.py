@@ -364,11 +364,13 @@ def test_catch_up_names_commands_and_no_tools(satchel: Command) -> None:
     assert shown[0] == "Project 'default' (the default): 1 prompt, 7 open tasks"
     assert shown[5] == "In progress:"
     assert re.fullmatch(r"#1 \[~\] Task 1 \(satchel [0-9a-f]{4} until \d\d:\d\d\)", shown[6])
-    assert shown[7:] == [
+    assert shown[7:-1] == [
         "Ready:",
         *(f"#{number} Task {number}" for number in range(2, 7)),
         "and 1 more: satchel task list",
     ]
+    assert re.fullmatch(r"Later: satchel catch-up --since [A-Za-z0-9_=-]+", shown[-1])
+    assert "Nothing was done" in done(satchel("catch-up", "--since", shown[-1].split()[-1], SATCHEL_USER=ADA))
 
 
 def test_a_line_is_remembered_and_the_brief_answer_begins_with_it(satchel: Command) -> None:
@@ -390,7 +392,8 @@ def test_a_line_is_remembered_and_the_brief_answer_begins_with_it(satchel: Comma
         rf"Remembered:\n{day} a person: Deploy with make release\n\(personal\) {day} a person: Answer in German\n"
         r"In progress:\n#2 Claimed \(satchel [0-9a-f]{4}\)\n"
         r"Ready:\n#1 Write the docs, high\n"
-        rf"Completed since {day}T{time}Z, the last 24 hours:\n{time} #3 Old by a person with satchel\n"
+        rf"Completed since {day}T{time}Z, the last 24 hours, because your last change is in them:\n"
+        rf"{time} #3 Old by a person with satchel\n"
         r"The tool catch_up of the MCP server satchel tells more\.\n",
         shown,
     )

@@ -173,25 +173,34 @@ def test_wrong_days_and_replacements_are_refused(client: Client) -> None:
 
 
 @both_engines
-def test_catch_up_lists_what_expired_in_the_period(store: str, serve: Callable[..., Client]) -> None:
+def test_catch_up_lists_what_is_out_of_date(store: str, serve: Callable[..., Client]) -> None:
     client = serve("satchel", store, NEWEST)
     today = date.fromisoformat(now()[:10])
-    for days in (1, 3, 30):
-        day = (today - timedelta(days)).isoformat()
-        ok(client, "add_prompt", title=f"Prompt {days}", content="x")
-        ok(client, "update_prompt", prompt=f"prompt-{days}", expires=day)
-        ok(client, "add_resource", name=f"{days}.md", content="x")
-        ok(client, "update_resource", resource=f"{days}.md", expires=day)
+    days = [(today - timedelta(days)).isoformat() for days in (1, 3, 30)]
+    for number, day in enumerate(days):
+        ok(client, "add_prompt", title=f"Prompt {number}", content="x")
+        ok(client, "update_prompt", prompt=f"prompt-{number}", expires=day)
+        ok(client, "add_resource", name=f"{number}.md", content="x")
+        ok(client, "update_resource", resource=f"{number}.md", expires=day)
     ok(client, "add_prompt", title="Valid", content="x")
     ok(client, "update_prompt", prompt="valid", expires=today.isoformat())
-    rows = [
-        f"{what} on {(today - timedelta(days)).isoformat()}"
-        for days in (1, 3)
-        for what in (f"prompt prompt-{days}", f"document {days}.md")
+    ok(client, "update_prompt", prompt="prompt-1", replaced_by="valid")
+    ok(client, "add_resource", name="old.md", content="x")
+    ok(client, "update_resource", resource="old.md", replaced_by="0.md")
+    answer = ok(client, "catch_up", since="1h")
+    assert answer["expired"] == [
+        "document old.md, replaced by 0.md",
+        f"prompt prompt-0 on {days[0]}",
+        f"document 0.md on {days[0]}",
+        f"prompt prompt-1 on {days[1]}, replaced by valid",
+        f"document 1.md on {days[1]}",
     ]
-    assert ok(client, "catch_up", since="5d")["expired"] == rows
-    assert text(client, "catch_up", since="5d").endswith("\n".join(["Expired:", *(f"- {row}" for row in rows)]))
-    assert "expired" not in ok(client, "catch_up", since=today.isoformat())
+    assert answer["more_expired"] == 2
+    lines = ["Out of date:", *(f"- {row}" for row in answer["expired"])]
+    more = "and 2 more: list_prompts and list_resources mark them"
+    assert "\n".join([*lines, more, f"Later: catch_up with since {answer['marker']}"]) in text(
+        client, "catch_up", since="1h"
+    )
 
 
 def test_a_dump_keeps_uses_and_age(store: str, serve: Callable[..., Client], tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ def count(value: Any) -> int:
 
 
 def test_a_new_store_is_described_in_a_few_words(own: Client) -> None:
-    since = Like(r"since \d{4}-\d\d-\d\dT\d\d:\d\dZ, the last 7 days")
+    since = Like(r"since \d{4}-\d\d-\d\dT\d\d:\d\dZ, the last 7 days, because you are new here")
     assert ok(own, "catch_up") == {
         "project": "default",
         "why": "the default",
@@ -35,10 +35,13 @@ def test_a_new_store_is_described_in_a_few_words(own: Client) -> None:
         "period": since,
         "done": [],
         "ready": [],
+        "marker": Like("[A-Za-z0-9_=-]+"),
     }
     told = Like(
         r"Project 'default' \(the default\): empty\n"
-        r"Nothing was done since [^ ]+Z, the last 7 days\.\nNo task is ready in this project\."
+        r"Nothing was done since [^ ]+Z, the last 7 days, because you are new here\.\n"
+        r"No task is ready in this project\.\n"
+        r"Later: catch_up with since [^ ]+"
     )
     assert text(own, "catch_up") == told
 
@@ -68,7 +71,8 @@ def test_it_reports_changes_claims_and_ready_tasks(
         "tags": ["a", "docs"],
         "others": [{"name": "other", "open_tasks": 1, "changes": 1}],
         "since": MINUTE,
-        "period": Like(r"since [^ ]+Z, the last 24 hours"),
+        "period": Like(r"since [^ ]+Z, the last 24 hours, because your last change is in them"),
+        "marker": Like("[A-Za-z0-9_=-]+"),
         "completed": [Like(rf"{CLOCK} #1 Write docs by satchel-tests: All pages are done: see docs/guide\.md")],
         "done": [
             Like(rf"{CLOCK} user 22222222, satchel-tests deleted document guide"),
@@ -92,17 +96,35 @@ def test_it_reports_changes_claims_and_ready_tasks(
     assert text(own, "catch_up").splitlines() == [
         "Project 'default' (the default): 1 prompt, 2 open tasks; tags a, docs",
         "Other projects: other (1 open task, 1 change)",
-        Like(r"Since [^ ]+Z, the last 24 hours:"),
+        Like(r"Since [^ ]+Z, the last 24 hours, because your last change is in them:"),
         "Completed:",
         *(f"- {one}" for one in answer["completed"]),
         "Changes:",
-        *(f"- {one}" for one in answer["done"]),
+        f"- {answer['done'][0]}",
+        "Yours:",
+        *(f"- {one}" for one in answer["done"][1:]),
         "In progress:",
         f"#2 [~] Fix login !high ({claimed['holder']} until {claimed['until'][11:16]})",
         "No task is ready in this project.",
         "Ready outside this project: 1",
+        f"Later: catch_up with since {answer['marker']}",
     ]
     assert ok(own, "catch_up", project="other")["ready"] == [{"number": 4, "title": "Far"}]
+
+
+def test_the_note_on_a_completed_task_names_its_author_if_that_is_another(
+    own: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ok(own, "add_tasks", lines=["Freeze features", "Tag"])
+    monkeypatch.setitem(stdio.CLIENT, "name", "codex")
+    for task in (1, 2):
+        ok(own, "complete_task", task=task, note="done")
+    monkeypatch.setitem(stdio.CLIENT, "name", "cursor")
+    ok(own, "update_task", task=1, note="frozen")
+    assert ok(own, "catch_up")["completed"] == [
+        Like(rf"{CLOCK} #2 Tag by codex: done"),
+        Like(rf"{CLOCK} #1 Freeze features by codex; cursor: frozen"),
+    ]
 
 
 @both_engines
@@ -110,6 +132,7 @@ def test_the_caller_chooses_since_when(own: Client) -> None:
     ok(own, "add_tasks", lines=["One", "Zero"])
     ok(own, "complete_task", task=2)
     marker = ok(own, "history")["since"]
+    assert ok(own, "catch_up")["marker"] == marker
     ok(own, "add_tasks", lines=["Two"])
     later = ok(own, "catch_up", since=marker)
     assert (later["done"], later["period"]) == ([Like(rf"{CLOCK} satchel-tests added #3 Two")], Like(r"since [^ ]+Z"))

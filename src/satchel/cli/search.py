@@ -26,6 +26,7 @@ _COMMANDS = {  # the commands that do what these tools do
     "list_tasks with due today": "satchel task list --due today",
     "history": "satchel log",
     "read_resource memory.md": "satchel document show memory.md",
+    "list_prompts and list_resources mark them": "satchel prompt list and satchel document list mark them",
 }
 _KINDS = ("prompt", "document", "task")
 _HOOKED = [client.name for client in CLIENTS if client.hook is not None]
@@ -77,7 +78,7 @@ def catch_up(session: Session, since: str | None, brief: bool, hook: str | None)
         click.echo(text if hook is None else hooks.write_answer(BY_NAME[hook], text), nl=False)
         return
     text = re.sub("(?m)^(and .*: )(.+)$", lambda line: line[1] + _COMMANDS.get(line[2], line[2]), answer.text)
-    session.say(text, answer.value)
+    session.say(text.replace("\nLater: catch_up with since ", "\nLater: satchel catch-up --since "), answer.value)
 
 
 def _write_brief(value: dict[str, Any]) -> str:

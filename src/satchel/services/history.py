@@ -67,6 +67,7 @@ class Burst(Struct, frozen=True, kw_only=True):
     revisions: tuple[Version, ...]  # the last change of each item, newest first
     entries: tuple[FeedEntry, ...] = ()  # the oldest of them, with their names, oldest first
     to: str | None = None  # the project to which prompts or documents were moved from here
+    is_own: bool = False  # by the caller's client
     is_cut: bool = False  # there may be more, because not all changes were read
 
     @property
@@ -301,6 +302,12 @@ def label(tx: Tx, scope: Scope, found: Sequence[Version]) -> list[FeedEntry]:
     ]
 
 
+def find_newest(tx: Tx, scope: Scope, elsewhere: Sequence[Version]) -> int:
+    """Return the number of the newest change in the project or among those elsewhere; 0 if there is none."""
+    found, _ = _read_feed(tx, scope, EVERY_CHANGE, 1)
+    return max((one.number for one in [*found, *elsewhere[:1]]), default=0)
+
+
 def find_last_change(tx: Tx, scope: Scope, task: int) -> int:
     """Return the number of the last change of a task or note on it that the scope may see; 0 if there is none."""
     found = revisions.of_items(tx, "task", [task], projects.list_allowed(tx, scope), limit=1, with_notes=True)
@@ -386,7 +393,7 @@ def list_bursts(
             of_kind.append([revision])
     oldest = found[-1].number if has_more else 0
     listed = [
-        (who, Burst(action=action, revisions=tuple(one), to=there, is_cut=one[-1].number == oldest))
+        (who, Burst(action=action, revisions=tuple(one), to=there, is_own=who[0], is_cut=one[-1].number == oldest))
         for (who, _, action, there), of_kind in bursts.items()
         for one in of_kind
     ]

@@ -14,7 +14,18 @@ from msgspec.structs import replace
 
 from satchel import clock
 from satchel.errors import AmbiguousItem, LabelMissing, NotFound, WrongArgument
-from satchel.model import Day, Document, Item, Prompt, PromptHeader, PromptQuery, PromptSummary, Scope, TagCount, uri_of
+from satchel.model import (
+    Document,
+    Item,
+    Outdated,
+    Prompt,
+    PromptHeader,
+    PromptQuery,
+    PromptSummary,
+    Scope,
+    TagCount,
+    uri_of,
+)
 from satchel.services import documents, lookup, projects, prompts, rules
 from satchel.storage import documents as document_rows
 from satchel.storage import projects as project_rows
@@ -138,11 +149,9 @@ def find_replacement(
     return found.name if there.project == scope.project else uri_of(kind, found.name, there.project)
 
 
-def list_expired(
-    tx: Tx, scope: Scope, kinds: Sequence[LayeredKind], since: Day, limit: int
-) -> list[tuple[LayeredKind, str, Day]]:
-    """Return kind, name and day of the project's items of these kinds that expired since a day, last expired first."""
-    return search_rows.list_expired(tx, projects.current(tx, scope).number, kinds, since, limit)
+def list_outdated(tx: Tx, scope: Scope, kinds: Sequence[LayeredKind], limit: int) -> list[Outdated]:
+    """Return the project's items of these kinds that are expired or replaced, the last ones first."""
+    return search_rows.list_outdated(tx, projects.current(tx, scope).number, kinds, limit)
 
 
 def get_document_by_uri(tx: Tx, scope: Scope, uri: str) -> Document:

@@ -10,7 +10,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from satchel.model import ItemKind
+from satchel.model import ItemKind, Outdated
 from satchel.storage.database import Row, Tx, explain_damage
 from satchel.storage.projects import LayeredKind
 from satchel.storage.search_words import MAX_INDEXED, MOST_COUNTED, ItemText, list_correctable, make_key, make_words
@@ -293,12 +293,18 @@ _OUTDATED = """
     union all select 'document', number from documents
     where number in :documents and (replaced_by is not null or expires < :today)
 """
-_EXPIRED = """
-    select 'prompt', name, expires from prompts
-    where 'prompt' in :kinds and project = :project and deleted_at is null and expires >= :since and expires < :today
-    union all select 'document', name, expires from documents
-    where 'document' in :kinds and project = :project and deleted_at is null and expires >= :since and expires < :today
-    order by 3 desc, 1 desc, 2 limit :limit
+_LAST_OUTDATED = """
+    select found.*, count(*) over () from (
+        select 'prompt', name, case when expires < :today then expires else substr(updated_at, 1, 10) end as day,
+            case when expires < :today then expires end, replaced_by
+        from prompts where 'prompt' in :kinds and project = :project and deleted_at is null
+            and (expires is not null or replaced_by is not null) and (expires < :today or replaced_by is not null)
+        union all
+        select 'document', name, case when expires < :today then expires else substr(updated_at, 1, 10) end as day,
+            case when expires < :today then expires end, replaced_by
+        from documents where 'document' in :kinds and project = :project and deleted_at is null
+            and (expires is not null or replaced_by is not null) and (expires < :today or replaced_by is not null)
+    ) found order by day desc, 1 desc, 2 limit :limit
 """
 _DOCUMENTS = """
     select number, name, name, description, coalesce(content, ''), expires, replaced_by, project from documents
@@ -329,12 +335,10 @@ def keep_outdated(tx: Tx, items: Sequence[tuple[FoundKind, int]]) -> set[tuple[F
     }
 
 
-def list_expired(
-    tx: Tx, project: int, kinds: Sequence[LayeredKind], since: str, limit: int
-) -> list[tuple[LayeredKind, str, str]]:
-    """Return kind, name and day of what expired from the day `since` to yesterday, last expired first."""
-    values = {"project": project, "kinds": list(kinds), "since": since, "today": tx.now[:10], "limit": limit}
-    return [(kind, name, day) for kind, name, day in tx.all(_EXPIRED, **values)]
+def list_outdated(tx: Tx, project: int, kinds: Sequence[LayeredKind], limit: int) -> list[Outdated]:
+    """Return what is expired or replaced, the last first."""
+    values = {"project": project, "kinds": list(kinds), "today": tx.now[:10], "limit": limit}
+    return [Outdated(*row) for row in tx.all(_LAST_OUTDATED, **values)]
 
 
 def read_documents(tx: Tx, project: int, before: int, batch: int) -> list[FoundText]:

@@ -28,6 +28,7 @@ from satchel.model import (
     Timestamp,
     Version,
 )
+from satchel.protocol.cursors import encode_cursor
 from satchel.services import documents, history, layers, projects, tasks
 from satchel.services.history import Burst, Completion, name_author
 from satchel.services.rules import read_due
@@ -42,7 +43,7 @@ _MOST_MEMORIES = 10  # lines of one project
 _ROOM_OF_MEMORY = 1000  # characters for these lines
 _LONGEST_MEMORY = 200
 _MOST_READY = 5
-_MOST_OUTDATED = 10
+_MOST_OUTDATED = 5
 _MOST_CLAIMED = 10
 _MOST_REVIEWED = 5
 _MOST_EXPIRED = 5
@@ -110,7 +111,10 @@ def catch_up(context: Context, args: CatchUp) -> Body:
         parts += [_tell_expired(context, since), _tell_review(context)]
         parts += [_tell_due(context, "overdue", "overdue"), _tell_due(context, "due_today", "today")]
         parts.append(_tell_ready(context))
-    parts.append(_tell_outdated(context, since))
+    parts.append(_tell_outdated(context))
+    if newest := history.find_newest(context.tx, context.scope, elsewhere):
+        marker = encode_cursor("s", newest)
+        parts.append(({"marker": marker}, [f"Later: catch_up with since {marker}"]))
     members: dict[str, Any] = {}
     lines: list[str] = []
     for part, more in parts:
@@ -128,11 +132,12 @@ def _read_since(context: Context, args: CatchUp) -> tuple[ChangeQuery, str]:
         return query, ""
     if visit := history.find_last_visit(context.tx, context.scope, context.client.name):
         is_today = visit == days_before(context.tx.now)
-        return replace(query, since=visit), "the last 24 hours" if is_today else "your last visit"
+        why = "the last 24 hours, because your last change is in them" if is_today else "your last change"
+        return replace(query, since=visit), why
     days = f"the last {_NEW_DAYS} days"
     active = history.find_active_days(context.tx, context.scope, query, _NEW_DAYS)
     since = active or days_before(context.tx.now, _NEW_DAYS)
-    return replace(query, since=since), f"{days} with changes, because you are new here" if active else days
+    return replace(query, since=since), f"{days}{' with changes' if active else ''}, because you are new here"
 
 
 def _tell_projects(context: Context, elsewhere: Sequence[Version]) -> Part:
@@ -204,7 +209,10 @@ def _tell_changes(context: Context, query: ChangeQuery, elsewhere: Sequence[Vers
     rows = [_format_burst(context, one) for one in found]  # as texts, because JSON objects need twice as many tokens
     kept = _count_fitting(rows, room)
     members: dict[str, Any] = {"done": rows[:kept]}
-    lines = ["Changes:", *(f"- {row}" for row in rows[:kept])] if rows else []
+    lines = []
+    for heading, is_own in (("Changes:", False), ("Yours:", True)):
+        listed = [f"- {row}" for row, one in zip(rows[:kept], found, strict=False) if one.is_own == is_own]
+        lines += [heading, *listed] if listed else []
     if has_more or kept < len(rows):
         members["more_done"] = True
         lines.append("and more: history")
@@ -319,12 +327,23 @@ def _tell_ready(context: Context) -> Part:
     return members, lines
 
 
-def _tell_outdated(context: Context, since: Timestamp) -> Part:
-    """List the prompts and documents that expired in the period, the last ones first."""
+def _tell_outdated(context: Context) -> Part:
+    """List the prompts and documents that are expired or replaced, the last ones first."""
     kinds = [kind for kind in layers.KINDS if may_read(context, kind)]
-    found = layers.list_expired(context.tx, context.scope, kinds, since[:10], _MOST_OUTDATED)
-    rows = [f"{kind} {name} on {day}" for kind, name, day in found]
-    return ({"expired": rows}, ["Expired:", *(f"- {row}" for row in rows)]) if rows else ({}, [])
+    found = layers.list_outdated(context.tx, context.scope, kinds, _MOST_OUTDATED)
+    if not found:
+        return {}, []
+    rows = [
+        f"{one.kind} {one.name}{f' on {one.expires}' if one.expires else ''}"
+        f"{f', replaced by {one.replaced_by}' if one.replaced_by else ''}"
+        for one in found
+    ]
+    members: dict[str, Any] = {"expired": rows}
+    lines = ["Out of date:", *(f"- {row}" for row in rows)]
+    if more := found[0].count - len(rows):
+        members["more_expired"] = more
+        lines.append(f"and {more} more: list_prompts and list_resources mark them")
+    return members, lines
 
 
 def _count(context: Context, held: ProjectCounts, open_tasks: int, changes: int) -> dict[str, int]:
@@ -347,6 +366,8 @@ def _format_completed(context: Context, one: Completion) -> str:
     task = one.task
     author = f" by {_name_program(context, one.author)}" if one.author else ""
     note = f": {_shorten(one.note.text, _LONGEST_LAST_NOTE)}" if one.note else ""
+    if one.note and author != f" by {(by := _name_program(context, one.note.author))}":
+        note = f"; {by}{note}"
     return f"{_write_time(context, task.completed_at or '')} #{task.number} {_shorten(task.title)}{author}{note}"
 
 

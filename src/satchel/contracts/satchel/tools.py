@@ -769,13 +769,15 @@ TOOLS = (
         "Call first: recent changes, claimed tasks and tasks ready to start",
         answer_of(
             "why since period done",
-            **dict.fromkeys(("why", "since", "period"), STRING),
+            **dict.fromkeys(("why", "since", "period", "marker"), STRING),
             expired=STRINGS,
             **dict.fromkeys(
                 ("tags", "completed", "done", "task_notes", "in_review", "memory", "personal_memory"), STRINGS
             ),
             **dict.fromkeys(("prompts", "documents", "open_tasks", "ready_elsewhere"), INTEGER),
-            **dict.fromkeys(("more_others", "more_memory", "more_personal_memory", "more_ready"), INTEGER),
+            **dict.fromkeys(
+                ("more_others", "more_expired", "more_memory", "more_personal_memory", "more_ready"), INTEGER
+            ),
             **dict.fromkeys(("in_progress", "expired_claims", "overdue", "due_today", "ready"), TASKS),
             **dict.fromkeys(
                 ("more_completed", "more_done", "more_in_progress", "more_overdue", "more_due_today"), BOOLEAN
