@@ -42,7 +42,7 @@ PLAIN = {  # arguments that name nothing
     *("match", "arguments", "whole", "prompts", "resources", "key", "expected_version", "uri", "mime_type", "status"),
     *("priority", "due", "note", "fence", "minutes", "release", "copy", "version", "against", "by", "until", "edits"),
     *("append", "prepend", "heading", "include_completed", "what"),
-    *("where", "dry_run", "text", "sort", "expires", "label"),
+    *("where", "dry_run", "text", "sort", "expires", "label", "take_over"),
 }
 PLAIN_LINES = ("get_prompt", "read_resource")  # whose `lines` is a range
 

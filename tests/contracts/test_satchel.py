@@ -245,7 +245,7 @@ WRONG: list[tuple[Any, ...]] = [
     ),
     ("render_prompt", {"prompt": "x", "arguments": ["who"]}, "arguments must be an object.", "arguments",
      'For example {"who": "Ann"}.'),
-    ("render_prompt", {"prompt": "x", "arguments": {"k" * 500: 1}}, f"arguments.{'k' * 90}... must be a text.",
+    ("render_prompt", {"prompt": "x", "arguments": {"k" * 500: {}}}, f"arguments.{'k' * 90}... must be a text.",
      "arguments", QUOTES),
     ("add_prompt", {**NEW, "name": "start-task"}, "name cannot be start-task: the server has a prompt of that name.",
      "name", "Choose another, or leave it out: one is made from the title."),

@@ -103,6 +103,34 @@ def test_a_search_without_hits_gives_the_nearest_titles_and_tags(client: Client)
     assert ok(client, "search", query="weeekyl", kind="document") == {"project": "default", "hits": []}
 
 
+def test_a_search_says_which_words_no_item_has(client: Client) -> None:
+    said = text(client, "search", query="tease a hippopotamus and a walrus", kind="document")
+    assert said == (
+        "- document zoo-rules.md\n  line 2: Do not tease the walrus\n"
+        "No item has all of these words; none has 'hippopotamus'. These come nearest."
+    )
+    assert ok(client, "search", query="tease mussels")["notes"] == [
+        "No item has all of these words. These come nearest."
+    ]
+    assert "notes" not in ok(client, "search", query="tease walrus")
+    assert text(client, "search", query="purple hippopotamus") == (
+        "No hits in project 'default' match. No item has any of these words."
+    )
+
+
+def test_a_search_without_hits_counts_those_of_all_projects(client: Client) -> None:
+    ok(client, "add_project", name="launch")
+    ok(client, "add_prompts", project="launch", prompts=[{"title": f"Sorry {n}", "content": "Dear"} for n in range(12)])
+    ok(client, "add_prompt", project="launch", title="Downtime", content="x")
+    for query, limit, count in (("downtime", 10, "1"), ("sorry client", 10, "more than 10"), ("sorry", 20, "12")):
+        found = ok(client, "search", query=query, limit=limit)
+        assert (found["hits"], found["notes"]) == ([], [f'project: "all" finds {count}.']), query
+    assert text(client, "search", query="downtime") == (
+        "No hits in project 'default' match.\nproject: \"all\" finds 1."
+    )
+    assert "notes" not in ok(client, "search", query="unicorn")
+
+
 @pytest.mark.parametrize("query", ["", "  ", '""', '" "'])
 def test_an_empty_query_is_refused_with_a_hint(client: Client, query: str) -> None:
     assert refusal(client, "search", query=query) == {

@@ -65,8 +65,23 @@ class Hit(Struct, frozen=True, kw_only=True):
     replaced_by: str | None = None
 
 
+class Results(Struct, frozen=True, kw_only=True):
+    """A page of hits."""
+
+    hits: list[Hit]
+    has_more: bool = False
+    is_partial: bool = False  # the query has several words, and no hit has all of them
+    absent: tuple[str, ...] = ()  # the words of the query that no item has
+
+
 def search(tx: Tx, scope: Scope, query: SearchQuery, libraries: Sequence[LibraryText] = ()) -> tuple[list[Hit], bool]:
-    """Return the best hits from an offset on, and whether there are more.
+    """Return the hits of `find`, and whether there are more."""
+    found = find(tx, scope, query, libraries)
+    return found.hits, found.has_more
+
+
+def find(tx: Tx, scope: Scope, query: SearchQuery, libraries: Sequence[LibraryText] = ()) -> Results:
+    """Return the best hits from an offset on; items with most of the words if none has all.
 
     Raises:
         WrongArgument: the query is empty.
@@ -79,16 +94,24 @@ def search(tx: Tx, scope: Scope, query: SearchQuery, libraries: Sequence[Library
     where = _find_place(tx, scope, query)
     libraries = libraries if "prompt" in query.kinds else ()
     if literal is not None:
-        return _search_literally(tx, scope, where, query, literal, libraries)
+        hits, has_more = _search_literally(tx, scope, where, query, literal, libraries)
+        return Results(hits=hits, has_more=has_more)
     rules.check_text("query", text)
     spaces, last = _find_spaces(tx, scope, query, where)
     if not spaces and not libraries:
-        return [], False
+        return Results(hits=[])
     others = [_index(place, one) for place, one in enumerate(libraries)]
     found = search_ranking.rank(tx, spaces, text, others, last)
     end = query.offset + query.limit
-    ranked = _read_found(tx, scope, _put_open_first(tx, found.items)[query.offset : end], libraries)
-    return _make_hits(tx, scope, where, ranked, partial(_find_line, found.terms)), len(found.items) > end
+    page = _put_open_first(tx, found.items)[query.offset : end]
+    ranked = _read_found(tx, scope, page, libraries)
+    has_all = not found.absent and any(search_ranking.match_all(found.terms, one.item.words) for one in found.items)
+    return Results(
+        hits=_make_hits(tx, scope, where, ranked, partial(_find_line, found.terms)),
+        has_more=len(found.items) > end,
+        is_partial=len(found.terms) > 1 and not has_all,
+        absent=found.absent,
+    )
 
 
 class _Place(Struct, frozen=True):

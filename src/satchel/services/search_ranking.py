@@ -174,6 +174,7 @@ class Found(Struct):
 
     items: list[RankedItem]
     terms: list[Term]
+    absent: tuple[str, ...]  # the words of the query that no item has
 
 
 class _List(Struct):
@@ -215,7 +216,8 @@ def rank(
     scored = [RankedItem(score_item(query, weights, item), item) for item in items]
     best = [one for one in scored if one.score > 0]
     best.sort(key=lambda one: (-one.score, one.item.space in last, -one.item.number))
-    return Found(best[:_MOST_RANKED], query.terms)
+    absent = tuple(term.word for term, total in zip(query.terms, totals, strict=True) if not total)
+    return Found(best[:_MOST_RANKED], query.terms, absent)
 
 
 def score_item(query: Query, weights: Sequence[float], item: IndexedItem) -> float:
@@ -241,6 +243,11 @@ def match(term: Term, words: str) -> float:
             impact = min(impact, _find_impact(words, one.also))
         best = max(best, one.factor * impact)
     return best
+
+
+def match_all(terms: Iterable[Term], words: str) -> bool:
+    """Return whether an item has all terms."""
+    return all(match(term, words) for term in terms)
 
 
 def _find_impact(words: str, wanted: str, *, is_prefix: bool = False) -> float:
