@@ -155,11 +155,11 @@ def test_a_task_is_found_by_number_id_or_title(client: Client, store: str) -> No
         nothing = missing(f"Task {reference} does not exist.", "Use list_tasks with status all to see what there is.")
         assert refusal(client, "complete_task", task=reference) == nothing
     for reference in ("", " "):
-        empty = wrong("task must not be empty.", "task", "Give task: the number or UUID of a task.")
+        empty = wrong("task must not be empty.", "task", "Give task: #4 or its title.")
         assert refusal(client, "complete_task", task=reference) == empty
     for reference in (1.5, True, None, {"number": 1}):
         error = refusal(client, "complete_task", task=reference)
-        assert error == wrong("task must be the number or UUID of a task.", "task"), reference
+        assert error == wrong("task must name a task.", "task"), reference
 
 
 def test_a_value_that_can_only_mean_one_of_the_right_type_is_taken(client: Client) -> None:
@@ -245,7 +245,7 @@ WRONG: list[tuple[Any, ...]] = [
     ),
     ("render_prompt", {"prompt": "x", "arguments": ["who"]}, "arguments must be an object.", "arguments",
      'For example {"who": "Ann"}.'),
-    ("render_prompt", {"prompt": "x", "arguments": {"k" * 500: 1}}, f"arguments.{'k' * 90}... must be a text.",
+    ("render_prompt", {"prompt": "x", "arguments": {"k" * 500: {}}}, f"arguments.{'k' * 90}... must be a text.",
      "arguments", QUOTES),
     ("add_prompt", {**NEW, "name": "start-task"}, "name cannot be start-task: the server has a prompt of that name.",
      "name", "Choose another, or leave it out: one is made from the title."),
@@ -274,12 +274,12 @@ WRONG: list[tuple[Any, ...]] = [
      "Give resource: the name or URI of a document."),
     ("add_task", {"title": "x", "blocked_by": ["1", " "]}, "blocked_by[1] must not be empty.", "blocked_by",
      "Give blocked_by: numbers or UUIDs of tasks, or an empty list."),
-    ("add_task", {"title": "x", "blocked_by": [1.5]}, "blocked_by[0] must be the number or UUID of a task.",
+    ("add_task", {"title": "x", "blocked_by": [1.5]}, "blocked_by[0] must name a task.",
      "blocked_by", 'For example 4, or "#4".'),
-    ("add_task", {"title": "x", "blocked_by": True}, "blocked_by must be a list of tasks, by number or UUID.",
+    ("add_task", {"title": "x", "blocked_by": True}, "blocked_by must be a list of tasks.",
      "blocked_by", "For example [4, 7]."),
     ("add_task", {"title": "x", "due": "2026-02-30"}, "due must be a day like 2026-11-30.", "due",
-     "Leave it out if the task has no due day."),
+     "Write a day that exists as YYYY-MM-DD, not in words and without a time."),
 ]  # fmt: skip
 
 

@@ -18,7 +18,7 @@ ANN, BEN = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-2222
 START = {
     "name": "start-task",
     "description": "Start a task: its description, its blockers, its documents.",
-    "arguments": [{"name": "task", "description": "Number or UUID of a task", "required": True}],
+    "arguments": [{"name": "task", "description": "#4 or its title", "required": True}],
 }
 
 

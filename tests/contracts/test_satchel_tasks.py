@@ -302,7 +302,7 @@ def test_a_note_alone_is_an_update_and_no_version(own: Client) -> None:
 def test_an_update_that_changes_nothing_says_so(own: Client) -> None:
     ok(own, "add_tasks", lines=["Paint"])
     assert text(own, "update_task", task="#1", title="Paint", priority="normal") == "Unchanged #1 Paint, version 1"
-    assert text(own, "update_task", task="#1", title="Paint", note="x") == "Updated #1 Paint, version 1"
+    assert text(own, "update_task", task="#1", title="Paint", note="x") == "Noted on #1 Paint, version 1"
 
 
 def test_completing_reports_its_effect_on_other_tasks(own: Client) -> None:
@@ -409,7 +409,7 @@ def test_others_see_who_holds_a_task_and_cannot_take_it(own: Client, other: Clie
         "blocked": 1,
         "held": 2,
     }
-    assert text(own, "claim_task", task=1, release=True) == "Gave back #1, version 1"
+    assert text(own, "claim_task", task=1, release=True) == "Released #1, version 1"
     assert ok(own, "claim_task", task=1, release=True)["released"] is False
     assert refusal(own, "claim_task", release=True)["argument"] == "task"
     assert ok(other, "claim_task", task=1)["fence"] == 2
@@ -497,3 +497,29 @@ def test_the_error_for_a_circle_names_the_tasks_in_it(own: Client, database: Dat
     with database.write(Scope(user=ADA, projects=("default",))) as tx, pytest.raises(WrongArgument) as refused:
         tasks.update(tx, tx.scope, 1, TaskPatch(blocked_by=[6]))
     assert refused.value.value == "#1 → #6 → a task elsewhere → #4 → #1"
+
+
+def test_the_tasks_around_a_task_have_their_state_day_and_project(own: Client) -> None:
+    ok(own, "add_tasks", lines=["Deploy after:#2,#3", "#2 Write spec due:2026-12-01 @web", "#3 [x] Test"])
+    assert ok(own, "get_task", task=1)["task"]["blocked_by"] == [
+        {"number": 2, "title": "Write spec", "due": "2026-12-01", "project": "web"},
+        {"number": 3, "title": "Test", "status": "completed"},
+    ]
+    assert "Waits for:\n- #2 Write spec due:2026-12-01 @web\n- #3 [x] Test\n" in text(own, "get_task", task=1)
+
+
+def test_a_note_on_a_completed_task_is_said_and_cannot_be_edited(own: Client) -> None:
+    ok(own, "add_tasks", lines=["Paint\n  In blue"])
+    ok(own, "complete_task", task=1)
+    again = text(own, "complete_task", task=1, note="Two coats")
+    assert again == "Already completed #1 [x] Paint, version 2\nThe note was added."
+    assert text(own, "update_task", task=1, note="Three") == "Noted on #1 [x] Paint, version 2"
+    assert refusal(own, "edit_text", item="#1", edits=[{"old": "coats", "new": "layers"}]) == {
+        "code": "invalid_argument",
+        "message": "edits[0].old occurs only in a note. Nothing was changed.",
+        "hint": "Notes cannot be edited; add a new one with note.",
+        "argument": "edits",
+    }
+    assert refusal(own, "edit_text", item="#1", edits=[{"old": "green", "new": "red"}])["message"] == (
+        "edits[0].old does not occur in the text. Nothing was changed."
+    )

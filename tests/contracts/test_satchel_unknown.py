@@ -132,3 +132,13 @@ def test_a_new_name_for_a_prompt_gets_advice(client: Client) -> None:
             "A prompt keeps its name, because calls and links use it. Change its title, or save it under the new name "
             "with add_prompts and delete the old one."
         )
+
+
+def test_arguments_that_other_systems_have_are_explained(client: Client) -> None:
+    for tool, given, said in (
+        ("update_task", {"task": 1, "assignee": "ann"}, "Tasks have no assignee; claim_task says who works on one."),
+        ("add_task", {"title": "x", "recurrence": "week"}, "Tasks do not repeat; add the next one with add_tasks."),
+        ("delete", {"items": ["#1"], "permanent": True}, "Deleted items stay in the trash until a person purges them."),
+        ("list_prompts", {"deleted": True}, "To see what was deleted, use history."),
+    ):
+        assert refusal(client, tool, given)["hint"].startswith(said)

@@ -392,9 +392,9 @@ def _describe_wrong_type(wrong: errors.WrongArgument, place: str) -> tuple[str, 
         several = " Several tasks can be changed with update_items." if field == "task" else ""
         return f"{place} takes one value, and this is a list of {len(wrong.value)}.", f"Make a call for each.{several}"
     if field == "task" or (field == "blocked_by" and limit == "string"):
-        return f"{place} must be the number or UUID of a task.", 'For example 4, or "#4".'
+        return f"{place} must name a task.", 'For example "#4", or its title.'
     if field == "blocked_by":
-        return f"{place} must be a list of tasks, by number or UUID.", "For example [4, 7]."
+        return f"{place} must be a list of tasks.", 'For example ["#4", "#7"].'
     what = {"string": "a text", "integer": "a whole number", "boolean": "true or false", "array": "a list"}
     kind, entry = limit.partition(" ")[0], _ENTRIES.get(field)
     example = _EXAMPLES.get(kind, _OTHER_HINT)
@@ -413,8 +413,8 @@ _MEANINGS = {
     "name": "letters, digits, - _ and . only",
     "prompt": "the name, title or id of a prompt",
     "resource": "the name or URI of a document",
-    "task": "the number or UUID of a task",
-    "blocked_by": "numbers or UUIDs of tasks, or an empty list",
+    "task": "#4 or its title",
+    "blocked_by": "tasks as #4 or by title, or an empty list",
 }
 _EXAMPLES = {
     "string": "Put it into quotes.",
@@ -461,7 +461,7 @@ _ARGUMENT_HINTS = {  # by field and rule
     ("cursor", "format"): "Leave it out to get the first page.",
     ("since", "format"): "For example 2h.",
     ("until", "format"): "For example 2h.",
-    ("due", "format"): "Leave it out if the task has no due day.",
+    ("due", "format"): "Write a day that exists as YYYY-MM-DD, not in words and without a time.",
     ("due", "filter"): "A week is today and the 6 days after it; <2026-12-01 is every day before that one.",
     ("expires", "format"): "An empty text removes the day.",
     ("replaced_by", "not"): "Name the item that replaces it; an empty text removes the name.",

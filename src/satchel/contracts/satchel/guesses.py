@@ -218,6 +218,8 @@ def describe_unknown(unknown: object) -> tuple[str, str, list[str]]:
     if advice := next((_KEEPS_NAME for one, _ in found if _would_rename(one)), ""):
         return message, advice, []
     strangers = {one.place: one for one, meant in found if meant is None}
+    words = {word for one, meant in found if meant is None for word in split_words(one.name)}
+    hint += "".join(f" {said}" for names, said in _EXPECTED if words & names)
     for place, one in strangers.items():
         hint += f" {f'{place} has' if place else 'The tool takes'} {', '.join(one.known)}."
     return message, hint.strip()[:1].upper() + hint.strip()[1:], list(dict.fromkeys(near.values()))
@@ -232,6 +234,15 @@ def _would_rename(unknown: UnknownArgument) -> bool:
 _KEEPS_NAME = (
     "A prompt keeps its name, because calls and links use it. Change its title, or save it under the new name with "
     "add_prompts and delete the old one."
+)
+
+
+# Arguments that other systems have, and what to do here.
+_EXPECTED: tuple[tuple[set[str], str], ...] = (
+    ({"assignee", "assign", "assigned"}, "Tasks have no assignee; claim_task says who works on one."),
+    ({"every", "recurrence", "recurring", "recur", "repeat"}, "Tasks do not repeat; add the next one with add_tasks."),
+    ({"permanent", "permanently", "purge", "force"}, "Deleted items stay in the trash until a person purges them."),
+    ({"deleted", "trash", "trashed"}, "To see what was deleted, use history."),
 )
 
 

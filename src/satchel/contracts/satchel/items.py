@@ -21,7 +21,7 @@ from satchel.contracts.satchel.answers import format_item
 from satchel.contracts.satchel.errors import WrongValue, describe, name_place, name_target
 from satchel.contracts.satchel.templates import check_templates, find_in_libraries, settle_update
 from satchel.contracts.satchel.texts import describe_missing
-from satchel.errors import NotFound, StoreConflict, VersionConflict, WrongArgument
+from satchel.errors import NotFound, StoreConflict, VersionConflict, WrongArgument, WrongEdit
 from satchel.model import (
     Document,
     DocumentPatch,
@@ -380,7 +380,18 @@ def _edit(context: Context, args: tools.EditText) -> tuple[Item, EditedText]:
     edits = [Edit(one.old, one.new, one.all) for one in args.edits or []]
     if not edits and not args.append and not args.prepend:
         raise WrongArgument("edits", "anyOf", limit=("edits", "append", "prepend"))
-    return item, texts.apply_edits(item.content, edits, prepend=args.prepend or "", append=args.append or "")
+    try:
+        return item, texts.apply_edits(item.content, edits, prepend=args.prepend or "", append=args.append or "")
+    except WrongEdit as wrong:
+        if wrong.reason == "absent" and item.kind == "task" and _is_in_note(context, item, edits[wrong.index].old):
+            message = f"edits[{wrong.index}].old occurs only in a note. Nothing was changed."
+            raise WrongValue(message, "Notes cannot be edited; add a new one with note.", "edits") from wrong
+        raise
+
+
+def _is_in_note(context: Context, item: Item, text: str) -> bool:
+    notes, _ = tasks.list_notes(context.tx, context.scope, item.number, tasks.MAX_NOTES)
+    return any(text in note.text for note in notes)
 
 
 @task_answers.tells_taken

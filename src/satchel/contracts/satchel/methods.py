@@ -40,7 +40,7 @@ _CURSOR = f"(stored|personal|library) {NUMBER}"
 START_ENTRY: Result = {
     "name": START_TASK,
     "description": "Start a task: its description, its blockers, its documents.",
-    "arguments": [{"name": "task", "description": "Number or UUID of a task", "required": True}],
+    "arguments": [{"name": "task", "description": "#4 or its title", "required": True}],
 }
 
 

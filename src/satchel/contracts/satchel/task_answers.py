@@ -172,10 +172,10 @@ def show_whole(context: Context, task: Task, here: str) -> tuple[str, WholeTask]
     whole = replace(
         _make_whole(task, here),
         description=task.description,
-        blocked_by=_list_neighbours(blockers),
-        blocks=_list_neighbours(blocked),
-        parent=next(iter(_list_neighbours(parents)), None),
-        children=_list_neighbours(children),
+        blocked_by=_list_neighbours(blockers, task),
+        blocks=_list_neighbours(blocked, task),
+        parent=next(iter(_list_neighbours(parents, task)), None),
+        children=_list_neighbours(children, task),
         notes=[Note(format_minute(one.at), names[one.author], one.text) for one in notes],
         older_notes=count - len(notes),
         links=links,
@@ -186,10 +186,10 @@ def show_whole(context: Context, task: Task, here: str) -> tuple[str, WholeTask]
     parts = [
         _format_head(task, whole),
         task.description or "",
-        _format_list("Waits for", map(_format_neighbour, blockers)),
-        _format_list("Blocks", map(_format_neighbour, blocked)),
-        _format_list("Subtask of", map(_format_neighbour, parents)),
-        _format_list("Subtasks", [*map(_format_neighbour, children), *more_children]),
+        _format_list("Waits for", [_format_neighbour(one, task) for one in blockers]),
+        _format_list("Blocks", [_format_neighbour(one, task) for one in blocked]),
+        _format_list("Subtask of", [_format_neighbour(one, task) for one in parents]),
+        _format_list("Subtasks", [*(_format_neighbour(one, task) for one in children), *more_children]),
         _format_list("Notes", [*older, *(f"{one.at} {one.by}: {one.text}" for one in whole.notes)]),
         _format_list("Links", links),
         _format_list("Linked from", linked_from),
@@ -246,8 +246,11 @@ def _make_whole(task: Task, here: str) -> WholeTask:
     )
 
 
-def _list_neighbours(found: Sequence[Task]) -> list[Neighbour]:
-    return [Neighbour(one.number, one.title, one.status) for one in found]
+def _list_neighbours(found: Sequence[Task], task: Task) -> list[Neighbour]:
+    return [
+        Neighbour(one.number, one.title, one.status, one.due, UNSET if one.project == task.project else one.project)
+        for one in found
+    ]
 
 
 def _format_head(task: Task, whole: WholeTask) -> str:
@@ -267,6 +270,7 @@ def _format_list(title: str, lines: Iterable[str]) -> str:
     return f"{title}:{listed}" if listed else ""
 
 
-def _format_neighbour(task: Task) -> str:
-    mark = MARKS[task.status]
-    return " ".join(filter(None, [f"#{task.number}", f"[{mark}]" if mark else "", join_lines(task.title)]))
+def _format_neighbour(one: Task, task: Task) -> str:
+    """Write a task that another names as one line: its state, its due day, and its project if that is another."""
+    project = None if one.project == task.project else one.project
+    return write(TaskLine(title=one.title, label=one.number, mark=MARKS[one.status], due=one.due, project=project))

@@ -202,7 +202,8 @@ def update_task(context: Context, args: tools.UpdateTask) -> Body:
         notes += task_answers.describe_closing(context, after)
     written = [(after.description or "", before.description or ""), (args.note or "", "")]
     notes += texts.describe_missing(context, [(after.project or "", *one) for one in written])
-    return _reply("Updated" if is_changed else "Unchanged", context, after, before, notes)
+    done = "Updated" if after.version != before.version else "Noted on" if args.note else "Unchanged"
+    return _reply(done, context, after, before, notes)
 
 
 @task_answers.tells_taken
@@ -216,7 +217,8 @@ def complete_task(context: Context, args: tools.CompleteTask) -> Body:
     if was_completed:
         if status == "review":
             return _reply("Already in review:", context, after, notes=task_answers.describe_closing(context, after))
-        return _reply("Already completed", context, after, already_completed=True)
+        notes = ["The note was added."] if args.note else []
+        return _reply("Already completed", context, after, notes=notes, already_completed=True)
     notes = [] if fence else task_answers.describe_holder(context, before)
     if before.is_cancelled:
         notes.append("It was cancelled.")
@@ -291,7 +293,7 @@ def _release(context: Context, args: tools.ClaimTask) -> Body:
     holder, takes_over = answers.find_holder(context), args.take_over or context.scope.is_person
     task = tasks.release(context.tx, context.scope, before, holder, takes_over=takes_over)
     here, was_claimed = task.project or context.scope.project, before.claim is not None
-    text = f"Gave back #{task.number}" if was_claimed else f"#{task.number} was not claimed"
+    text = f"Released #{task.number}" if was_claimed else f"#{task.number} was not claimed"
     text, row = f"{text}, version {task.version}", task_answers.make_row(task, here, is_echo=True)
     notes = task_answers.describe_holder(context, before)
     return answers.reply(context, text, notes=notes, project=here, task=row, released=was_claimed)

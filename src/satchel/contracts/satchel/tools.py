@@ -170,6 +170,8 @@ class Neighbour(Struct, omit_defaults=True):
     number: int
     title: str
     status: str = "pending"
+    due: str | None = None
+    project: str | UnsetType | None = UNSET  # omitted if it is the other's project
 
 
 class Note(Struct):
