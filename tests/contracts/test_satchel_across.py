@@ -236,6 +236,21 @@ def test_new_links_to_nothing_are_named_once(client: Client) -> None:
         assert ok(client, tool, arguments).get("notes") == notes, tool
 
 
+def test_an_item_of_another_project_is_printed_with_its_project(client: Client) -> None:
+    fill(client)
+    ok(client, "add_task", title="Rake", project="garden", description="See satchel://resource/beds.md")
+    assert ok(client, "get_prompt", project="garden", prompt="tone")["prompt"]["links"] == [BEDS]
+    assert ok(client, "get_prompt", project="default", prompt="letter")["prompt"]["linked_from"] == ["#1 Dig"]
+    read = ok(client, "read_resource", project="garden", resource="beds.md")["resource"]
+    assert read["linked_from"] == ["#1 Dig", "#2 Rake @garden", "satchel://prompt/letter Letter", f"{TONE} Tone"]
+    assert ok(client, "get_task", task="2")["task"]["links"] == [BEDS]
+    renamed = ok(client, "update_resource", project="garden", resource="beds.md", name="rows.md")["notes"]
+    assert renamed[1] == f"Correct what still refers to beds.md: #1, #2, satchel://prompt/letter, {TONE}."
+    given = {"name": "start-task", "arguments": {"task": "2"}}
+    said = client.request("prompts/get", given)["result"]["messages"][0]["content"]["text"]
+    assert "- rows.md: satchel://resource/garden/rows.md\n" in said
+
+
 @both_engines
 def test_a_link_may_say_document(client: Client) -> None:
     fill(client)

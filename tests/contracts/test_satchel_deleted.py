@@ -9,6 +9,7 @@ from satchel.services import projects
 from satchel.storage.database import Database
 from tests.support.satchel import MINUTE, Like, deleted, ok, read_rows, refusal, text
 from tests.support.stdio import NEWEST, Client
+from tests.support.variants import both_engines
 
 ANN = "11111111-1111-4111-8111-111111111111"
 BOB = "22222222-2222-4222-8222-222222222222"
@@ -78,6 +79,7 @@ def test_an_error_names_the_new_name_of_a_moved_item(own: Client) -> None:
         assert ok(own, "restore", item=item)["notes"] == [f"It was moved to project web, where it stays as {link}."]
 
 
+@both_engines
 def test_an_error_says_that_a_document_was_renamed(own: Client) -> None:
     ok(own, "add_resource", name="agreement.md", content="One")
     ok(own, "update_resource", resource="agreement.md", name="supplier.md")

@@ -7,6 +7,7 @@ import pytest
 
 from tests.support.satchel import make_library, ok, refusal, text
 from tests.support.stdio import NEWEST, Client
+from tests.support.variants import both_engines
 
 ANN = "11111111-1111-4111-8111-111111111111"
 
@@ -103,6 +104,7 @@ def test_a_search_without_hits_gives_the_nearest_titles_and_tags(client: Client)
     assert ok(client, "search", query="weeekyl", kind="document") == {"project": "default", "hits": []}
 
 
+@both_engines
 def test_a_search_says_which_words_no_item_has(client: Client) -> None:
     said = text(client, "search", query="tease a hippopotamus and a walrus", kind="document")
     assert said == (
@@ -118,6 +120,7 @@ def test_a_search_says_which_words_no_item_has(client: Client) -> None:
     )
 
 
+@both_engines
 def test_a_search_without_hits_counts_those_of_all_projects(client: Client) -> None:
     ok(client, "add_project", name="launch")
     ok(client, "add_prompts", project="launch", prompts=[{"title": f"Sorry {n}", "content": "Dear"} for n in range(12)])
