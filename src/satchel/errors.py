@@ -136,8 +136,9 @@ class Taken(Refused):
 class VersionConflict(Refused):
     """The item was changed after the caller read it."""
 
-    def __init__(self, kind: str, key: str, *, expected: int, actual: int) -> None:
+    def __init__(self, kind: str, key: str, *, expected: int, actual: int, why: str = "") -> None:
         super().__init__(f"{kind} {key!r} has version {actual}, not {expected}")
+        self.why = why  # who changed it, when and what
         self.kind = kind
         self.key = key
         self.expected = expected

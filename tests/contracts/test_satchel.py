@@ -8,6 +8,7 @@ from satchel.services import projects
 from satchel.storage.database import Database
 from tests.support.satchel import (
     HINT,
+    Like,
     answered,
     deleted,
     missing,
@@ -26,7 +27,10 @@ NO_CURSOR = {
     "argument": "cursor",
     "hint": "Leave it out to get the first page.",
 }
-AGAIN = "Somebody changed it. Read it again, then repeat the update with the new version."
+AGAIN = Like(
+    r"Changed by satchel-tests 1 at [^ ]+Z: (content \(1 line\)|title)\. "
+    r"Read it again, then repeat the update with the new version\."
+)
 
 
 # -- names ------------------------------------------------------------------------------------------------------
@@ -273,11 +277,11 @@ WRONG: list[tuple[Any, ...]] = [
     ("read_resource", {"resource": ""}, "resource must not be empty.", "resource",
      "Give resource: the name or URI of a document."),
     ("add_task", {"title": "x", "blocked_by": ["1", " "]}, "blocked_by[1] must not be empty.", "blocked_by",
-     "Give blocked_by: numbers or UUIDs of tasks, or an empty list."),
+     "Give blocked_by: tasks as #4 or by title, or an empty list."),
     ("add_task", {"title": "x", "blocked_by": [1.5]}, "blocked_by[0] must name a task.",
-     "blocked_by", 'For example 4, or "#4".'),
+     "blocked_by", 'For example "#4", or its title.'),
     ("add_task", {"title": "x", "blocked_by": True}, "blocked_by must be a list of tasks.",
-     "blocked_by", "For example [4, 7]."),
+     "blocked_by", 'For example ["#4", "#7"].'),
     ("add_task", {"title": "x", "due": "2026-02-30"}, "due must be a day like 2026-11-30.", "due",
      "Write a day that exists as YYYY-MM-DD, not in words and without a time."),
 ]  # fmt: skip

@@ -95,7 +95,7 @@ def test_an_edit_that_does_not_fit_changes_nothing(client: Client) -> None:
     assert refusal(client, "edit_text", edit("p", ("one", "1"), expected_version=7)) == {
         "code": "conflict",
         "message": "Prompt 'p' has version 1, not 7.",
-        "hint": "Somebody changed it. Read it again, then repeat the update with the new version.",
+        "hint": "There is no version 7 yet. Read it again, then repeat the update with the new version.",
         "version": 1,
     }
     assert ok(client, "get_prompt", prompt="p")["prompt"]["version"] == 1

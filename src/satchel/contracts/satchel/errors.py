@@ -221,7 +221,7 @@ FAILURES: dict[type[Exception], Callable[[Any], Body]] = {
     errors.VersionConflict: lambda clash: error(
         "conflict",
         _sentence(clash),
-        "Somebody changed it. Read it again, then repeat the update with the new version.",
+        f"{clash.why or 'Somebody changed it.'} Read it again, then repeat the update with the new version.",
         version=clash.actual,
     ),
     errors.KeyReused: lambda reused: error(

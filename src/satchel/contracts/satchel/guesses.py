@@ -12,9 +12,9 @@ from satchel.contracts.content import format_minute
 from satchel.contracts.contract import Context
 from satchel.contracts.satchel.answers import may_read
 from satchel.contracts.schema import UnknownArgument
-from satchel.errors import EntryRefused, NotFound, Reason, Refused
+from satchel.errors import EntryRefused, NotFound, Reason, Refused, VersionConflict
 from satchel.model import uri_of
-from satchel.services import layers, lookup, projects, tasks
+from satchel.services import diffs, history, layers, lookup, projects, tasks
 from satchel.services.history import find_renamed, name_author
 from satchel.services.texts import closest_name, closest_names
 from satchel.storage.search import FoundKind
@@ -46,6 +46,25 @@ def explain_missing(context: Context, error: Refused) -> Refused:
             or _suggest(context, missing)
         )
     return EntryRefused(error.place, explained) if isinstance(error, EntryRefused) else explained
+
+
+def explain_conflict(context: Context, clash: VersionConflict) -> VersionConflict:
+    """Return the error with who changed the item since, when, and which fields."""
+    if clash.expected > clash.actual:
+        why = f"There is no version {clash.expected} yet."
+    else:
+        try:
+            item, found, _ = history.list_versions(context.tx, context.scope, uri_of(clash.kind, clash.key))
+        except NotFound:
+            return clash
+        newer = [one for one in found if one.version > clash.expected and not one.note]
+        changed = diffs.list_changed_fields(context.tx, item, newer)
+        fields = dict.fromkeys(field for one in newer for field in changed.get(one.number, ()))
+        authors = dict.fromkeys(name_author(one.author, context.scope) for one in newer)
+        if not newer:
+            return clash
+        why = f"Changed by {' and '.join(authors)} at {format_minute(newer[0].at)}: {', '.join(fields) or 'all of it'}."
+    return VersionConflict(clash.kind, clash.key, expected=clash.expected, actual=clash.actual, why=why)
 
 
 def _explain_project(context: Context, missing: NotFound) -> NotFound:

@@ -14,7 +14,7 @@ from satchel import model
 from satchel.contracts.contract import Body, Context, Tool, Transaction
 from satchel.contracts.satchel.app import describe_ui
 from satchel.contracts.schema import Schema, answer_schema, hidden
-from satchel.errors import WrongArgument
+from satchel.errors import VersionConflict, WrongArgument
 from satchel.model import ALL_PROJECTS, MAX_CONTENT_BYTES, PRIORITIES, STATUSES, TaskFilter, TaskStatus
 from satchel.services.rules import MAX_CLAIM_MINUTES, MAX_NAME, MAX_TITLE
 
@@ -733,7 +733,15 @@ def _tool(
                 raise WrongArgument("project", "everywhere", value=project)
         elif isinstance(args, InProject | InProjects):
             context = context.within(project)
-        body: Body = getattr(find_module(), name)(context, args)
+        try:
+            body: Body = getattr(find_module(), name)(context, args)
+        except VersionConflict as clash:
+            from satchel.contracts.satchel import guesses  # needed only after such a conflict
+
+            if not opens_transactions:
+                raise guesses.explain_conflict(context, clash) from clash
+            with context.read() as opened:
+                raise guesses.explain_conflict(opened, clash) from clash
         return body
 
     transaction: Transaction = "read" if annotations["readOnlyHint"] else "write"
