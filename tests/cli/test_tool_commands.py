@@ -268,10 +268,6 @@ def test_a_task_is_added_from_one_line(satchel: Command) -> None:
     done(satchel("task", "add", "Over !urgent +x due:2026-12-01", *over))
     said = b"'every:week' stays in the title; every: is not known, because tasks do not repeat.\n"
     assert satchel("task", "add", "Odd !low every:week").stderr == said
-    assert failed(satchel("task", "add", "Odd !P1 +x"), 2) == (
-        "satchel: !P1: write a priority as !low, !high or !urgent, and a day as due:2026-12-01, without a time of day. "
-        "A backslash before such a word keeps it in the title.\n"
-    )
     assert done(satchel("task", "list")) == (
         "2\t\t#12 crashes\thigh\t2026-12-01\tx\t#1\tdefault\n1\t\tFirst\t\t\t\t\tdefault\n"
         "3\t\tLearn +1\t\t\t\t\tdefault\n4\t\tOver\tlow\t2027-01-01\ty\t\tdefault\n"

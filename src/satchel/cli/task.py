@@ -144,7 +144,6 @@ def _read_line(text: str) -> "TaskLine":
     if not text.strip() or len(text.splitlines()) > 1:
         return task_lines.TaskLine(title=text)
     [line] = task_lines.read([text])
-    task_lines.check_marks([line])
     if line.mark:
         raise click.UsageError(f"A new task is open: leave [{line.mark}] out, or keep it in the title: \\[{line.mark}]")
     # A label means other lines of a call. Here a number in front is a word of the title, as in '#12 crashes'.

@@ -27,7 +27,6 @@ MAX_TASKS = 200  # tasks in one call
 
 _STATUSES: dict[Mark, TaskStatus] = {"x": "completed", "-": "cancelled", "?": "review"}
 _LONGEST = 8_000  # characters of a line, without the description
-_MOST_WRONG = 5  # lines with wrong facts that an error names
 # Compiled on first use.
 _BOX = r"\[[ xX~?-]\]"
 _FRONT = rf"(?:[-*]\s+)?(?:(?P<box>{_BOX})\s+)?(?:#(?P<label>[0-9]{{1,18}})\s+(?:(?P<mark>{_BOX})\s+)?)?"
@@ -37,11 +36,10 @@ _AFTER = rf"(?i:after:){_REFERENCE}(?:,{_REFERENCE})*,?"
 _DAY = r"(?i:due:)[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _PARENT = rf"(?i:in:){_REFERENCE}"
 _FACT = rf"(?i:!(?:low|normal|high|urgent))|{_DAY}|{_AFTER}|{_PARENT}|\+[A-Za-z0-9_-]{{1,50}}|@[A-Za-z0-9._-]{{1,255}}"
-_WRONG = r"![A-Za-z0-9]\S*|(?i:due:)\S+"  # what begins like a priority or a due day, and is neither
 # Texts that resemble a fact, and the correct form of that fact.
 _DOUBTS = {
-    r"(?i:prio|priority)[:=]\S+": "write a priority as !low, !high or !urgent",
-    r"(?i:due=|deadline[:=])\S+": "write a day as due:2026-12-01",
+    r"![A-Za-z0-9]\S*|(?i:prio|priority)[:=]\S+": "write a priority as !low, !high or !urgent",
+    r"(?i:due|deadline)[:=]\S+": "write a day as due:2026-12-01",
     r"(?i:every|repeat|recur(?:rence)?)[:=]\S+": "every: is not known, because tasks do not repeat",
     r"(?i:after|deps?|depends(?:[-_]?on)?|blocked[-_]?by)[:=]\S+": "write blockers as after:#7,2",
     r"(?i:in|parent|sub(?:task)?[-_]?of)[:=]\S+": "write a parent as in:#7",
@@ -63,7 +61,6 @@ class TaskLine(Struct, frozen=True, kw_only=True):
     parent: str | None = None  # in the same form
     progress: str = ""  # closed and all subtasks, as in `2/5`; only lists print it
     description: str | None = None
-    wrong: tuple[str, ...] = ()  # words of the title that begin like a priority or a due day, and are neither
     place: int = 0  # the index of its first line in the whole call
 
 
@@ -107,7 +104,7 @@ def _unescape(title: str) -> str:
 
 
 def _find_mark(text: str) -> tuple[int, int] | None:
-    """Find the last fact, or wrong one, among the words at the end; return where it, or its escape, begins and ends.
+    """Find the last fact among the words at the end; return where it, or its escape, begins and ends.
 
     Only words that resemble a fact may follow it.
     """
@@ -119,8 +116,6 @@ def _find_mark(text: str) -> tuple[int, int] | None:
         if start is not None:
             return start, end
         start = _start_of_last_word(text, end)
-        if re.fullmatch(_WRONG, text[start:end].lstrip("\\")):
-            return start, end
         if _find_advice(text[start:end]) is None:
             return None
         end = len(text[:start].rstrip())
@@ -199,18 +194,6 @@ def _find_advice(word: str) -> str | None:
     return next((advice for doubt, advice in _DOUBTS.items() if re.fullmatch(doubt, word)), None)
 
 
-def check_marks(lines: Sequence[TaskLine]) -> None:
-    """Check that no line has a wrong priority or due day; the error names all lines that have one.
-
-    Readers of files leave this out: there, such words are part of the title.
-    """
-    where = [f" in {place_of(line.place)}" if lines[1:] else "" for line in lines]
-    wrong = [f"{' and '.join(line.wrong)}{place}" for line, place in zip(lines, where, strict=True) if line.wrong]
-    if wrong:
-        more = f" and {len(wrong) - _MOST_WRONG} more lines" if len(wrong) > _MOST_WRONG else ""
-        raise WrongArgument("lines", "marks", value=f"{'; '.join(wrong[:_MOST_WRONG])}{more}")
-
-
 class _Block(Struct):
     """The lines of one task."""
 
@@ -265,17 +248,13 @@ def _read_line(block: _Block) -> TaskLine:
     assert front is not None, "every part of it is optional"
     title = head[front.end() :]
     facts: dict[str, list[str]] = {"!": [], "due:": [], "@": [], "after:": [], "in:": [], "+": []}
-    kept, wrong = "", list[str]()  # the words at the end that stay in the title, with the space before them
+    kept = ""  # the words at the end that stay in the title, with the space before them
     while (mark := _find_mark(title)) is not None and title[mark[0]] != "\\":
-        (start, end), left = mark, title[: mark[0]].rstrip()
-        if _find_fact(title[:end]) is None:
-            wrong.insert(0, title[start:end])
-            kept = f"{title[len(left) :]}{kept}"
-        else:
-            kept = f"{title[end:]}{kept}"
-            sign = next(sign for sign in facts if title[start:].lower().startswith(sign))
-            facts[sign].insert(0, title[start + len(sign) : end])
-        title = left
+        start, end = mark
+        kept = f"{title[end:]}{kept}"
+        sign = next(sign for sign in facts if title[start:].lower().startswith(sign))
+        facts[sign].insert(0, title[start + len(sign) : end])
+        title = title[:start].rstrip()
     box = front["mark"] or front["box"] or "[ ]"
     if front["mark"] and front["box"]:
         raise WrongArgument("lines", "grammar", value=f"{front['box']} and {front['mark']}")
@@ -298,7 +277,6 @@ def _read_line(block: _Block) -> TaskLine:
         after=tuple(part.strip() for part in (one["after:"] or "").split(",") if part.strip()),
         parent=one["in:"],
         description="\n".join(block.body).strip("\n") or None,
-        wrong=tuple(wrong),
         place=block.place,
     )
 

@@ -74,7 +74,6 @@ SENTENCES: Mapping[tuple[str, str], str] = {
     ("in", "maximum"): "in:{value} names no task of this call: the highest position is {limit}",
     ("lines", "grammar"): "{value} exclude each other",
     ("lines", "claims"): "A new task cannot be in progress",
-    ("lines", "marks"): "This is no priority or due day: {value}",
     ("lines", "uniqueItems"): "{value} is the label of another line",
     ("note", "maxItems"): "A task has at most {limit} notes",
     ("text", "maxItems"): "{value} is full: it can have at most {limit} lines and 64 KiB",
@@ -85,10 +84,6 @@ _FOR_PEOPLE: Mapping[tuple[str, str], str] = {
     ("tag", "pattern"): "{quoted} cannot be a tag: use up to 50 letters, digits, - and _",
     ("content", "contentEncoding"): "the content is not UTF-8 text, as its MIME type requires",
     ("due", "format"): "{quoted} is not a day: write 2026-12-31, tomorrow, friday or 3d",
-    ("lines", "marks"): (
-        "{value}: write a priority as !low, !high or !urgent, and a day as due:2026-12-01, without a time of day. "
-        "A backslash before such a word keeps it in the title"
-    ),
     ("text", "maxItems"): (
         "{value} is full: it can have at most {limit} lines and 64 KiB. Shorten it with: satchel document edit {value}"
     ),

@@ -496,10 +496,6 @@ _ARGUMENT_HINTS = {  # by field and rule
     ("in", "maximum"): "A bare number is a task's position in the call, from 1; write an existing task with #.",
     ("lines", "minLength"): 'For example ["Write docs !high +docs", "Test after:1"].',
     ("lines", "grammar"): "Leave one of them out.",
-    ("lines", "marks"): (
-        "Write due:YYYY-MM-DD; a time of day is not kept. Priorities are !low, !high and !urgent. To keep such a word "
-        "in the title, put a backslash before it, as in \\!super."
-    ),
     ("lines", "claims"): "Leave [~] out, then claim the task with claim_task.",
     ("lines", "uniqueItems"): "Give each line its own label, or none.",
     ("note", "maxItems"): "Add the text to its description instead.",

@@ -158,7 +158,6 @@ def add_tasks(context: Context, args: tools.AddTasks) -> Body:
 
 def _add_lines(context: Context, args: tools.AddTasks) -> Reply:
     here, lines = args.project or context.scope.project, task_lines.read(args.lines)
-    task_lines.check_marks(lines)
     for line in lines:
         try:
             answers.check_title("task", line.title)
