@@ -364,7 +364,10 @@ Values = Annotated[dict[str, str], Meta(extra=hidden(max_items=100))]
 class AddPrompts(InProject):
     prompts: Annotated[
         list[NewPrompt],
-        Meta(description="{{ x }} in content makes a Jinja2 template", extra=hidden(max_items=MOST_ENTRIES)),
+        Meta(
+            description='{{ x }} or {% include "name" %} in content makes a Jinja2 template',
+            extra=hidden(max_items=MOST_ENTRIES),
+        ),
     ]
     key: Key | UnsetType = UNSET
 
@@ -506,6 +509,7 @@ TaskReference = Annotated[
 ]
 Priority = Annotated[model.Priority, Meta(extra_json_schema={"enum": [*PRIORITIES]}, extra=hidden(ignores_case=True))]
 # Without the choices, which a model has seen in update_task.
+KnownStatus = Annotated[TaskStatus, Meta(extra_json_schema={"enum": None})]
 KnownPriority = Annotated[model.Priority, Meta(extra_json_schema={"enum": None}, extra=hidden(ignores_case=True))]
 Blockers = Annotated[list[str], Meta(extra=hidden(max_items=100, takes_numbers=True))]
 Day = Annotated[str, Meta(description="YYYY-MM-DD", extra=_LINE)]
@@ -626,7 +630,7 @@ Matching = Annotated[
 
 class Delete(InProject):
     items: Items | UnsetType = UNSET
-    where: Matching | UnsetType = UNSET
+    where: Annotated[Matching, Meta(description="As in update_items")] | UnsetType = UNSET
     dry_run: DryRun | UnsetType = UNSET
 
 
@@ -634,7 +638,7 @@ class UpdateItems(InProject):
     items: Items | UnsetType = UNSET
     where: Matching | UnsetType = UNSET
     tags: Tags | UnsetType = UNSET
-    status: Status | UnsetType = UNSET
+    status: KnownStatus | UnsetType = UNSET
     priority: KnownPriority | UnsetType = UNSET
     due: Day | UnsetType = UNSET
     to: Annotated[str, Meta(description="Target project", extra=_NAME)] | UnsetType = UNSET
@@ -949,7 +953,7 @@ TOOLS = (
     _item(
         "update_items",
         UpdateItems,
-        "Change, move or copy items, all or none; tags: all, or +x, -x",
+        "Change, move or copy items, all or none. tags: the whole list, or +x and -x",
         answer_of("items", items=list_of(ITEM), ready=TASKS, dry_run=BOOLEAN),
         UPDATES,
         at_least_one=("tags", "status", "priority", "due", "to"),
