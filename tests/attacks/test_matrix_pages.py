@@ -25,6 +25,8 @@ FIELDS: dict[tuple[str, str], dict[str, str]] = {
     ("POST", "/tasks"): {"project": "project"},
     ("POST", "/tasks/{number}"): {"project": "project", "blocked_by": "task", "parent": "task"},
     ("POST", "/board/move"): {"task": "task"},
+    ("POST", "/p/{project}/prompts/{name}/edit"): {"replaced_by": "prompt"},
+    ("POST", "/p/{project}/documents/{name}/edit"): {"replaced_by": "document"},
     ("POST", "/trash/restore"): {"project": "project", "item": "item"},
     ("POST", "/undo"): {"revision": "revision"},
     ("POST", "/projects"): {"name": "project"},
