@@ -74,8 +74,8 @@ def test_a_clash_is_explained_and_changes_nothing(satchel: Command, database: Da
     answer = value(satchel("prompt", verb, "a", "b", "--to", "two", "-p", "one", "--rename", "--json"))
     assert [one["name"] for one in answer["items"]] == ["a", "b-2"]
     assert answer["notes"] == [
-        "The name b is taken there; the copy is called b-2.",
-        "The title B is taken there; the copy is called B (2).",
+        "The name b is taken there, so b-2 is used.",
+        "The title B is taken there, so B (2) is used.",
     ]
 
 

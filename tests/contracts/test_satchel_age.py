@@ -189,11 +189,11 @@ def test_catch_up_lists_what_is_out_of_date(store: str, serve: Callable[..., Cli
     ok(client, "update_resource", resource="old.md", replaced_by="0.md")
     answer = ok(client, "catch_up", since="1h")
     assert answer["expired"] == [
-        "document old.md, replaced by 0.md",
-        f"prompt prompt-0 on {days[0]}",
-        f"document 0.md on {days[0]}",
-        f"prompt prompt-1 on {days[1]}, replaced by valid",
-        f"document 1.md on {days[1]}",
+        "document old.md replaced by 0.md",
+        f"prompt prompt-0 expired on {days[0]}",
+        f"document 0.md expired on {days[0]}",
+        f"prompt prompt-1 expired on {days[1]}, replaced by valid",
+        f"document 1.md expired on {days[1]}",
     ]
     assert answer["more_expired"] == 2
     lines = ["Out of date:", *(f"- {row}" for row in answer["expired"])]

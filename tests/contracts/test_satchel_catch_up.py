@@ -123,7 +123,7 @@ def test_the_note_on_a_completed_task_names_its_author_if_that_is_another(
     ok(own, "update_task", task=1, note="frozen")
     assert ok(own, "catch_up")["completed"] == [
         Like(rf"{CLOCK} #2 Tag by codex: done"),
-        Like(rf"{CLOCK} #1 Freeze features by codex; cursor: frozen"),
+        Like(rf"{CLOCK} #1 Freeze features by codex; last note by cursor: frozen"),
     ]
 
 

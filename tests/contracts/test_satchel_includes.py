@@ -87,7 +87,7 @@ def test_a_uri_names_a_text_of_its_project_or_of_personal(client: Client) -> Non
             "An include takes names of its own project or of personal",
         ),
     ):
-        refused = wrong(f"content includes what it cannot: {what}.", "content", FIRST)
+        refused = wrong(f"content cannot be filled in: {what}.", "content", FIRST)
         new = {"title": "New", "content": f'{{% include "satchel://{uri}" %}}', "project": "launch"}
         assert refusal(client, "add_prompt", new) == refused
 
@@ -136,10 +136,10 @@ def test_what_cannot_be_included_is_refused(client: Client, content: str, what: 
     keep(client, "larger", "x" * 500_000)
     save(client, "p", "Plain")
     save(client, "part", '{% include "p" %}')
-    refused = wrong(f"content includes what it cannot: {what}.", "content", FIRST)
+    refused = wrong(f"content cannot be filled in: {what}.", "content", FIRST)
     assert refusal(client, "update_prompt", prompt="p", content=content) == refused
     edited = refusal(client, "edit_text", item="p", edits=[{"old": "Plain", "new": content}])
-    assert edited["message"] == f"With these edits, content includes what it cannot: {what}. Nothing was changed."
+    assert edited["message"] == f"With these edits, content cannot be filled in: {what}. Nothing was changed."
     if "circle" not in what:
         assert refusal(client, "add_prompt", title="New", content=content) == refused
     assert notes(client, "update_prompt", prompt="p", content=content, arguments=[]) == []
@@ -153,7 +153,7 @@ def test_includes_are_at_most_five_deep(client: Client) -> None:
     assert fill(client, "n5") == "5 4 3 2 1 the end"
     what = "line 1: texts include each other more than 5 deep: n5 → n4 → n3 → n2 → n1 → n0"
     assert refusal(client, "add_prompt", title="n6", content='{% include "n5" %}') == wrong(
-        f"content includes what it cannot: {what}.", "content", FIRST
+        f"content cannot be filled in: {what}.", "content", FIRST
     )
 
 

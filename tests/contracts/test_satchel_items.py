@@ -183,7 +183,7 @@ def test_a_query_must_fit_the_kinds_and_select_something(own: Client) -> None:
             wrong(
                 "where.due: due must be overdue, today, week, or a day like <2026-12-01.",
                 "where",
-                "A week is today and the 6 days after it; <2026-12-01 is every day before that one.",
+                "A week is today and the 7 days after it; <2026-12-01 is every day before that one.",
             ),
         ),
         (
@@ -414,7 +414,7 @@ def test_a_copy_keeps_everything_but_a_name_that_is_taken(own: Client) -> None:
         {"kind": "document", "name": "dot-2.png", "size": 3, "version": 1, "uri": "x:dot",
          "project": "other"},
     ]  # fmt: skip
-    assert answer["notes"] == ["dot.png: The name dot.png is taken there; the copy is called dot-2.png."]
+    assert answer["notes"] == ["dot.png: The name dot.png is taken there, so dot-2.png is used."]
     pair = [ok(own, "get_prompt", prompt="letter", project=one)["prompt"] for one in ("default", "other")]
     assert pair[0] == pair[1]
     here, there = (

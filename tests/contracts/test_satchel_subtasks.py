@@ -147,3 +147,10 @@ def test_the_contracts_todo_and_tasks_see_a_task_in_review_as_pending_and_comple
     assert tasks.call("complete_task", {"task_id": 1})["structuredContent"]["data"]["status"] == "completed"
     assert tasks.call("complete_task", {"task_id": 2})["structuredContent"]["data"]["status"] == "completed"
     assert ok(agent, "list_tasks", status="review")["tasks"] == []
+
+
+def test_the_next_task_is_a_subtask_before_its_parent(agent: Client) -> None:
+    ok(agent, "add_tasks", lines=["Launch !urgent", "  - Build"])
+    assert ok(agent, "claim_task")["task"]["number"] == 2
+    ok(agent, "complete_task", task=2)
+    assert ok(agent, "claim_task")["task"]["number"] == 1

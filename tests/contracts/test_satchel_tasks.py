@@ -211,7 +211,7 @@ def test_lists_say_what_differs_from_the_usual(own: Client) -> None:
 @both_engines
 def test_lists_are_narrowed_by_due_day_and_priority(own: Client) -> None:
     today = date.fromisoformat(now()[:10])
-    late, soon, later = (today + timedelta(days=days) for days in (-1, 6, 7))
+    late, soon, later = (today + timedelta(days=days) for days in (-1, 7, 8))
     lines = [f"Late due:{late}", f"Today !high due:{today}", f"Soon due:{soon} after:1", f"Later due:{later}", "Never"]
     ok(own, "add_tasks", lines=[*lines, f"[x] Done due:{late}"])
     for due, numbers in {"overdue": [1], "today": [2], "week": [2, 3], f"<{later}": [2, 1, 3]}.items():
@@ -230,7 +230,7 @@ def test_lists_are_narrowed_by_due_day_and_priority(own: Client) -> None:
     assert refusal(own, "list_tasks", due="soon") == {
         "code": "invalid_argument",
         "message": "due must be overdue, today, week, or a day like <2026-12-01.",
-        "hint": "A week is today and the 6 days after it; <2026-12-01 is every day before that one.",
+        "hint": "A week is today and the 7 days after it; <2026-12-01 is every day before that one.",
         "argument": "due",
     }
 

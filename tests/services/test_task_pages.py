@@ -87,7 +87,7 @@ def test_tasks_are_filtered_by_due_day_and_priority(
         first, last = rules.read_due(due, "2026-02-01")
         assert titles(filled, filter="pending", due_from=first, due_before=last) == found, due
     week = rules.read_due("WEEK", "2026-11-25")
-    assert week == ("2026-11-25", "2026-12-02")
+    assert week == ("2026-11-25", "2026-12-03")
     assert titles(filled, filter="pending", due_from=week[0], due_before=week[1]) == ["late"]
     assert titles(filled, filter="pending", priority="high") == ["early", "late", "no day"]
     assert titles(filled, filter="pending", priority="low", tags=["a"], due_before="2026-01-02") == ["low"]

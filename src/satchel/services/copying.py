@@ -91,4 +91,4 @@ def _copy_document(tx: Tx, there: Scope, document: Document, *, renames: bool) -
 
 
 def _tell(what: str, wanted: str, got: str) -> str:
-    return "" if wanted == got else f"The {what} {wanted} is taken there; the copy is called {got}."
+    return "" if wanted == got else f"The {what} {wanted} is taken there, so {got} is used."

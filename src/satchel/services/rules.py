@@ -363,10 +363,10 @@ def clean_due(kind: str, due: str) -> str:
 def read_due(text: str, today: str) -> tuple[str, str]:
     """Return the first day that a filter for due days selects, and the day after the last; empty if unlimited.
 
-    A week is today and the six days after it.
+    A week is today and the seven days after it.
     """
     word, tomorrow = text.strip().lower(), clock.days_after(today, 1)
-    days = {"overdue": ("", today), "today": (today, tomorrow), "week": (today, clock.days_after(today, 7))}
+    days = {"overdue": ("", today), "today": (today, tomorrow), "week": (today, clock.days_after(today, 8))}
     if word in days:
         return days[word]
     if not word.startswith("<"):

@@ -672,7 +672,7 @@ def claim(
 
 
 def claim_next(tx: Tx, scope: Scope, project: str | None, holder: Holder, minutes: int) -> tuple[Task, Claim]:
-    """Claim the most urgent task that is ready and unclaimed.
+    """Claim the most urgent task that is ready and unclaimed; one with open subtasks only if there is no other.
 
     Raises:
         NothingReady: there is none.
@@ -683,13 +683,14 @@ def claim_next(tx: Tx, scope: Scope, project: str | None, holder: Holder, minute
     user = scope.owner
     tx.lock(f"claims of {user}")  # otherwise, all callers would wait for the same row, and only one would get it
     wanted = TaskQuery(filter="ready", project=project, holder_key="")
-    while numbers := rows.numbers(tx, user, wanted, scope.projects, 1):
-        try:
-            task = lock(tx, scope, numbers[0])
-        except NotFound:
-            continue  # another call may have claimed this task by name
-        if task.is_ready and task.claim is None:
-            return _put_claim(tx, scope, task, holder, minutes)
+    for query in (replace(wanted, has_no_open_subtask=True), wanted):
+        while numbers := rows.numbers(tx, user, query, scope.projects, 1):
+            try:
+                task = lock(tx, scope, numbers[0])
+            except NotFound:
+                continue  # another call may have claimed this task by name
+            if task.is_ready and task.claim is None:
+                return _put_claim(tx, scope, task, holder, minutes)
     blocked = rows.count_blocked(tx, user, wanted, scope.projects)
     held = rows.count_held(tx, user, wanted, scope.projects)
     raise NothingReady(project, blocked=blocked, held=held)

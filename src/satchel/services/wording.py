@@ -55,7 +55,7 @@ SENTENCES: Mapping[tuple[str, str], str] = {
     ("content", "template"): "{field} is not a valid template: {value}",
     ("label", "pattern"): "{field} can have up to 64 letters, digits, - _ and ., and must not begin with -",
     ("label", "maxItems"): "A prompt can have at most {limit} labels",
-    ("content", "include"): "{field} includes what it cannot: {value}",
+    ("content", "include"): "{field} cannot be filled in: {value}",
     (
         "arguments",
         "pattern",

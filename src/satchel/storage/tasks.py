@@ -598,6 +598,12 @@ _IN_PROJECT_OR_NONE = """
     ))
 """
 _DUE_FROM, _DUE_BEFORE = "and t.due >= :due_from", "and t.due < :due_before"
+_NO_OPEN_SUBTASK = """
+    and not exists (
+        select 1 from tasks s
+        where s.parent = t.number and s.owner = t.owner and s.completed_at is null and s.deleted_at is null
+    )
+"""
 _OF_PRIORITY = "and t.priority = :wanted_priority"
 _TAGGED = "and (select count(*) from task_tags g where g.task = t.number and g.tag in :tags) >= :needed"
 # This is a scalar sub-select, because `exists` could become a join that reads the texts of all the owner's tasks first.
@@ -698,6 +704,7 @@ def _conditions(query: TaskQuery) -> tuple[str, ...]:
         "" if query.project is None else _IN_PROJECT_OR_NONE if query.takes_unfiled else _IN_PROJECT,
         _DUE_FROM if query.due_from else "",
         _DUE_BEFORE if query.due_before else "",
+        _NO_OPEN_SUBTASK if query.has_no_open_subtask else "",
         _OF_PRIORITY if query.priority else "",
         _TAGGED if query.tags else "",
         _CONTAINING if query.text else "",

@@ -11,7 +11,7 @@ from satchel.contracts.contract import Body, Context, Reply
 from satchel.contracts.satchel.errors import name_place
 from satchel.contracts.satchel.tools import DocumentAnswer, Hit, PromptAnswer
 from satchel.errors import WrongArgument
-from satchel.model import ALL_PROJECTS, DEFAULT_PROJECT, Document, Holder, Item, Prompt, Scope, uri_of
+from satchel.model import ALL_PROJECTS, DEFAULT_PROJECT, Document, Holder, Item, Outdated, Prompt, Scope, uri_of
 from satchel.protocol import ProtocolError
 from satchel.protocol.codec import decode, encode
 from satchel.protocol.cursors import NUMBER
@@ -135,7 +135,7 @@ def shorten(text: str) -> str:
 
 
 def describe_age(
-    one: PromptAnswer | DocumentAnswer | Hit | Prompt | Document, *, tells_future: bool = False
+    one: PromptAnswer | DocumentAnswer | Hit | Prompt | Document | Outdated, *, tells_future: bool = False
 ) -> list[str]:
     """Say that an item is expired or replaced; with `tells_future`, also when it will expire."""
     said = []

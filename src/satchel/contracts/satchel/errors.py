@@ -462,7 +462,7 @@ _ARGUMENT_HINTS = {  # by field and rule
     ("since", "format"): "For example 2h.",
     ("until", "format"): "For example 2h.",
     ("due", "format"): "Write a day that exists as YYYY-MM-DD, not in words and without a time.",
-    ("due", "filter"): "A week is today and the 6 days after it; <2026-12-01 is every day before that one.",
+    ("due", "filter"): "A week is today and the 7 days after it; <2026-12-01 is every day before that one.",
     ("expires", "format"): "An empty text removes the day.",
     ("replaced_by", "not"): "Name the item that replaces it; an empty text removes the name.",
     ("uri", "reserved"): "Leave it out to use satchel://resource/NAME.",

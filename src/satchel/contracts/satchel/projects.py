@@ -333,11 +333,7 @@ def _tell_outdated(context: Context) -> Part:
     found = layers.list_outdated(context.tx, context.scope, kinds, _MOST_OUTDATED)
     if not found:
         return {}, []
-    rows = [
-        f"{one.kind} {one.name}{f' on {one.expires}' if one.expires else ''}"
-        f"{f', replaced by {one.replaced_by}' if one.replaced_by else ''}"
-        for one in found
-    ]
+    rows = [f"{one.kind} {one.name} {', '.join(answers.describe_age(one))}" for one in found]
     members: dict[str, Any] = {"expired": rows}
     lines = ["Out of date:", *(f"- {row}" for row in rows)]
     if more := found[0].count - len(rows):
@@ -366,8 +362,9 @@ def _format_completed(context: Context, one: Completion) -> str:
     task = one.task
     author = f" by {_name_program(context, one.author)}" if one.author else ""
     note = f": {_shorten(one.note.text, _LONGEST_LAST_NOTE)}" if one.note else ""
-    if one.note and author != f" by {(by := _name_program(context, one.note.author))}":
-        note = f"; {by}{note}"
+    is_earlier = one.note is not None and one.note.at[:19] < (task.completed_at or "")[:19]
+    if one.note and (is_earlier or author != f" by {_name_program(context, one.note.author)}"):
+        note = f"; last note by {_name_program(context, one.note.author)}{note}"
     return f"{_write_time(context, task.completed_at or '')} #{task.number} {_shorten(task.title)}{author}{note}"
 
 

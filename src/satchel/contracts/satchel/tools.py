@@ -548,7 +548,9 @@ class ListTasks(Struct):
     query: Annotated[str, Meta(description="Text in title or description", extra=_QUERY)] | UnsetType = UNSET
     tags: Tags | UnsetType = UNSET
     match: Match = "any"
-    due: Annotated[str, Meta(description="overdue, today, week, <2026-12-01", extra=_LINE)] | UnsetType = UNSET
+    due: (
+        Annotated[str, Meta(description="overdue, today, week (next 7 days), <2026-12-01", extra=_LINE)] | UnsetType
+    ) = UNSET
     priority: KnownPriority | UnsetType = UNSET
     limit: Limit = 50
     cursor: Cursor | UnsetType = UNSET
@@ -592,7 +594,7 @@ class CompleteTask(Struct):
 
 
 class ClaimTask(Struct):
-    task: Annotated[TaskReference, Meta(description="Default: the next ready")] | UnsetType = UNSET
+    task: Annotated[TaskReference, Meta(description="Default: the next ready of the project")] | UnsetType = UNSET
     minutes: Annotated[int, Meta(extra=hidden(minimum=1, maximum=MAX_CLAIM_MINUTES))] = 30
     release: bool = False
     take_over: Annotated[bool, Meta(description="From another agent")] = False
@@ -622,7 +624,7 @@ class Where(Struct):
 Matching = Annotated[
     Where,
     Meta(
-        description="Instead of items: kind, tags (all), status, priority, due, query",
+        description="Instead of items: kind, tags (all), status, priority, due, query; in one project",
         extra_json_schema={"properties": None, "required": None},  # the description names them
     ),
 ]
@@ -908,7 +910,7 @@ TOOLS = (
     _task(
         "list_tasks",
         ListTasks,
-        "List tasks, most urgent first",
+        "List tasks; open ones most urgent first",
         answer_of("tasks", tasks=TASKS, next_cursor=STRING, held=INTEGER),
     ),
     _task(
