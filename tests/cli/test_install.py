@@ -206,6 +206,8 @@ def test_hooks_begin_sessions_and_uninstall_takes_them_back(satchel: Satchel, ho
     settings.write_text(theirs)
     said = done(satchel("install", "claude-code", "codex", "--hooks"))
     assert f"Claude Code: added the hook to {settings}. The old file is " in said
+    [before] = json.loads(settings.read_text())["hooks"]["PreCompact"]
+    assert before["hooks"][0]["command"] == f"{SCRIPT} catch-up --brief --hook claude-code"
     trusted = home / ".codex" / "hooks.json"
     assert f"Codex: added the hook to {trusted}. Open /hooks in Codex, and trust it.\n" in said
     group = json.loads(trusted.read_text())["hooks"]["SessionStart"]

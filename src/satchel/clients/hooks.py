@@ -1,4 +1,4 @@
-"""Hooks of clients: commands that a client runs when a session begins, whose output its model reads.
+"""Hooks of clients: commands that a client runs when a session begins, or is compacted, whose output its model reads.
 
 A hook of ours runs `satchel catch-up --brief --hook CLIENT`; other hooks of a file stay as they are.
 """
@@ -39,24 +39,26 @@ def find_program(command: str) -> str:
 
 
 def plan_install(client: Client, path: str, command: str, scope: Scope) -> Change | None:
-    """Plan the change that sets our hook in a client's file; None if it is already there.
+    """Plan the change that sets our hooks in a client's file; None if it is already there.
 
     Raises:
         UnusableFile: the file cannot be read, or not be changed safely.
     """
     hook = find_hook(client)
-    wanted = _fill(hook.entry, command)
+    wanted = _fill(hook.events, command)
     before = files.read(path)
     value = _load(path, before)
-    if [(place[1], _get(value, place[:3])) for place in _find_ours(value)] == [(hook.event, wanted)]:
+    ours = _find_ours(value)
+    if len(ours) == len(wanted) and {place[1]: _get(value, place[:3]) for place in ours} == wanted:
         return None
     text, expected = _remove_ours(path, before or "", value)
     for key, one in hook.frame.items():
         if key not in expected:
             text, expected = jsonc.set_member(text, [key], one), {**expected, key: one}
-    with _explaining(path):
-        text = jsonc.append_item(text, ["hooks", hook.event], wanted)
-    expected.setdefault("hooks", {}).setdefault(hook.event, []).append(wanted)
+    for event, entry in wanted.items():
+        with _explaining(path):
+            text = jsonc.append_item(text, ["hooks", event], entry)
+        expected.setdefault("hooks", {}).setdefault(event, []).append(entry)
     return _change(path, before, text, expected, wanted, scope)
 
 
@@ -69,7 +71,7 @@ def plan_uninstall(client: Client, path: str, scope: Scope) -> Change | None:
     after, expected = _remove_ours(path, before, value)
     if after == json.dumps(hook.frame, indent=2) + "\n":
         after, expected = "", {}  # nothing else is in the file
-    return _change(path, before, after, expected, hook.entry, scope)
+    return _change(path, before, after, expected, dict(hook.events), scope)
 
 
 def find_hook(client: Client) -> Hook:
@@ -96,9 +98,9 @@ def list_commands(client: Client, machine: Machine, scope: Scope) -> tuple[str, 
 
 
 def write_snippet(client: Client, command: str) -> str:
-    """Return the text of a file that has only our hook."""
+    """Return the text of a file that has only our hooks."""
     hook = find_hook(client)
-    value = {**hook.frame, "hooks": {hook.event: [_fill(hook.entry, command)]}}
+    value = {**hook.frame, "hooks": {event: [_fill(entry, command)] for event, entry in hook.events.items()}}
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
 
@@ -111,7 +113,7 @@ def write_answer(client: Client, text: str) -> str:
     for key in reversed(hook.answer if text else ()):
         value = {key: value}
     if "hookSpecificOutput" in value:
-        value["hookSpecificOutput"]["hookEventName"] = hook.event
+        value["hookSpecificOutput"]["hookEventName"] = next(iter(hook.events))
     return json.dumps(value or {}, ensure_ascii=False) + "\n"
 
 

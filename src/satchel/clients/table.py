@@ -27,8 +27,7 @@ class Hook(Struct, frozen=True, kw_only=True):
 
     user_file: Paths
     project_file: str  # relative to a project's folder
-    event: str  # the key in the object `hooks` of the file
-    entry: Shape
+    events: dict[str, Shape]  # by key in the object `hooks` of the file; the start of a session comes first
     frame: Shape = {}  # other members that the file must have
     folder: str = ""  # the variable with the session's folder, if the command starts in another one
     answer: tuple[str, ...] = ()  # where JSON on stdout has the text; empty: stdout is the text
@@ -80,8 +79,8 @@ CLIENTS = (
         hook=Hook(
             user_file=("$CLAUDE_CONFIG_DIR/settings.json", "~/.claude/settings.json"),
             project_file=".claude/settings.json",
-            event="SessionStart",
-            entry=_GROUP,
+            # What a hook prints before a compaction becomes an instruction for the summary.
+            events={"SessionStart": _GROUP, "PreCompact": {"hooks": _GROUP["hooks"]}},
         ),
         next_step="Start a new session; /mcp shows the connection.",
     ),
@@ -111,8 +110,7 @@ CLIENTS = (
         hook=Hook(
             user_file=("~/.cursor/hooks.json",),
             project_file=".cursor/hooks.json",
-            event="sessionStart",
-            entry={"command": COMMAND},
+            events={"sessionStart": {"command": COMMAND}},
             frame={"version": 1},
             folder="CURSOR_PROJECT_DIR",
             answer=("additional_context",),
@@ -151,8 +149,7 @@ CLIENTS = (
         hook=Hook(
             user_file=("$CODEX_HOME/hooks.json", "~/.codex/hooks.json"),
             project_file=".codex/hooks.json",
-            event="SessionStart",
-            entry=_GROUP,
+            events={"SessionStart": _GROUP},
         ),
         next_step="Start a new session; /mcp shows the connection.",
     ),
@@ -174,8 +171,11 @@ CLIENTS = (
         hook=Hook(
             user_file=("$GEMINI_CLI_HOME/.gemini/settings.json", "~/.gemini/settings.json"),
             project_file=".gemini/settings.json",
-            event="SessionStart",
-            entry={"hooks": [{"name": "satchel", "type": "command", "command": COMMAND, "timeout": 30_000}]},
+            events={
+                "SessionStart": {
+                    "hooks": [{"name": "satchel", "type": "command", "command": COMMAND, "timeout": 30_000}]
+                }
+            },
             answer=("hookSpecificOutput", "additionalContext"),
         ),
         next_step="Start a new session in a folder that you trust; /mcp shows the connection.",
@@ -198,8 +198,7 @@ CLIENTS = (
         hook=Hook(
             user_file=("$COPILOT_HOME/hooks/satchel.json", "~/.copilot/hooks/satchel.json"),
             project_file=".github/hooks/satchel.json",
-            event="sessionStart",
-            entry={"type": "command", "bash": COMMAND, "timeoutSec": 30},
+            events={"sessionStart": {"type": "command", "bash": COMMAND, "timeoutSec": 30}},
             frame={"version": 1},
             answer=("additionalContext",),
         ),
