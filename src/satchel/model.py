@@ -512,7 +512,7 @@ class TaskQuery(TextQuery, frozen=True, kw_only=True):
     due_before: str = ""  # the day after the last
     holder_key: str | None = None  # with `ready`: leave out tasks held by others; empty: leave out all held tasks
     has_no_open_subtask: bool = False
-    completed_since: Timestamp = ""  # with `completed`: leave out tasks completed before
+    completed_since: Timestamp = ""  # with `completed` or `cancelled`: leave out tasks closed before
 
 
 class TaskPosition(Struct, frozen=True):

@@ -113,7 +113,9 @@ def test_a_text_whose_only_tag_is_an_include_is_a_template(client: Client) -> No
     ok(client, "restore", item="p", version=3)
     assert fill(client, "p") == "Bye. Be brief."
     moved = notes(client, "update_items", items=["p"], to="garden")
-    assert moved[0] == "p: It includes tone.md, which project garden lacks."
+    assert moved[1] == "p: It includes tone.md, which project garden lacks."
+    save(client, "q", content)
+    assert "notes" not in ok(client, "update_items", items=["q", "tone.md"], to="garden", copy=True)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from satchel.errors import WrongArgument
 from satchel.model import Document, DocumentDraft, Prompt, PromptDraft, Scope, Task, TaskDraft, TaskPatch
-from satchel.services import documents, projects, prompts, rules, tasks, templates
+from satchel.services import documents, projects, prompts, rules, tasks
 from satchel.storage.database import Tx
 
 Copyable = Prompt | Document | Task
@@ -10,7 +10,7 @@ Notes = tuple[str, ...]  # the differences in the new project, in sentences
 
 
 def copy(tx: Tx, scope: Scope, item: Copyable, to: str, *, renames: bool = True) -> tuple[Copyable, Notes]:
-    """Copy an item to a project; return the copy and notes.
+    """Copy an item to a project; return the copy and notes, without what a prompt includes in vain.
 
     If the item's name, title or URI is taken there, the copy gets the next free one. The copy of a task is open, and
     blocks no other task.
@@ -67,7 +67,7 @@ def _copy_prompt(tx: Tx, there: Scope, prompt: Prompt, *, renames: bool) -> tupl
     notes = [_tell("name", prompt.name, made.name), _tell("title", prompt.title, made.title)]
     if labels := prompts.list_labels(tx, prompt):
         notes.append(f"Its labels ({', '.join(labels)}) stay with the original, because they name its versions.")
-    return made, tuple(filter(None, [*notes, *templates.describe_missing(tx, there, made)]))
+    return made, tuple(filter(None, notes))
 
 
 def _copy_document(tx: Tx, there: Scope, document: Document, *, renames: bool) -> tuple[Copyable, Notes]:

@@ -27,6 +27,8 @@ MAX_TASKS = 200  # tasks in one call
 
 _STATUSES: dict[Mark, TaskStatus] = {"x": "completed", "-": "cancelled", "?": "review"}
 _LONGEST = 8_000  # characters of a line, without the description
+_LONGEST_TITLE = 60  # characters of a title in an error
+_MOST_TITLED = 6  # tasks that an error names with their titles
 # Compiled on first use.
 _BOX = r"\[[ xX~?-]\]"
 _FRONT = rf"(?:[-*]\s+)?(?:(?P<box>{_BOX})\s+)?(?:#(?P<label>[0-9]{{1,18}})\s+(?:(?P<mark>{_BOX})\s+)?)?"
@@ -405,15 +407,23 @@ def _check_circles(lines: Sequence[TaskLine], waits: Sequence[Sequence[int]], si
         waiting = {*left}
         blocked = [index for index in left if not waiting.isdisjoint(waits[index])]
         if blocked == left:
-            wrong = WrongArgument(sign, "acyclic", value=_name_circle(lines, waits, left), kind="task")
-            raise EntryRefused(place_of(lines[left[0]].place), wrong)
+            circle = _find_circle(waits, left)
+            wrong = WrongArgument(sign, "acyclic", value=_name_circle(lines, circle), kind="task")
+            raise EntryRefused(place_of(lines[circle[0]].place), wrong)
         left = blocked
 
 
-def _name_circle(lines: Sequence[TaskLine], waits: Sequence[Sequence[int]], left: Sequence[int]) -> str:
-    """Name lines that wait for each other, by their labels or their positions in the call."""
+def _find_circle(waits: Sequence[Sequence[int]], left: Sequence[int]) -> list[int]:
+    """Return lines of which each waits for the next; the last is the first again."""
     path = [left[0]]
     while path[-1] not in path[:-1]:
         path.append(next(one for one in waits[path[-1]] if one in left))
-    circle = path[path.index(path[-1]) :]
-    return " → ".join(f"#{lines[one].label}" if lines[one].label else str(one + 1) for one in circle)
+    return path[path.index(path[-1]) :]
+
+
+def _name_circle(lines: Sequence[TaskLine], circle: Sequence[int]) -> str:
+    """Name lines by their labels or their positions in the call; a few of them also by their titles."""
+    names = [f"#{lines[one].label}" if lines[one].label else f"task {one + 1}" for one in circle]
+    if len(circle) <= _MOST_TITLED:
+        names = [f"{name} '{lines[one].title[:_LONGEST_TITLE]}'" for name, one in zip(names, circle, strict=True)]
+    return " → ".join(names)

@@ -169,7 +169,8 @@ def explain_wrong_edit(wrong: errors.WrongEdit) -> Body:
         return error("invalid_argument", message, "Read the text again and copy from it.", argument="edits")
     line, text = wrong.near
     near = {"line": line, "text": text}
-    return error("invalid_argument", message, f"The most similar line is {line}: {text}.", argument="edits", near=near)
+    hint = f"The most similar text is '{text}' in line {line}."
+    return error("invalid_argument", message, hint, argument="edits", near=near)
 
 
 def explain_missing_part(missing: errors.MissingPart) -> Body:

@@ -262,6 +262,12 @@ _EXPECTED: tuple[tuple[set[str], str], ...] = (
     ({"every", "recurrence", "recurring", "recur", "repeat"}, "Tasks do not repeat; add the next one with add_tasks."),
     ({"permanent", "permanently", "purge", "force"}, "Deleted items stay in the trash until a person purges them."),
     ({"deleted", "trash", "trashed"}, "To see what was deleted, use history."),
+    (
+        {"reminder", "reminders", "remind", "alarm"},
+        "Tasks have no reminder; catch_up lists tasks due today or overdue.",
+    ),
+    ({"estimate", "estimated", "effort", "points", "duration"}, "Tasks have no estimate; write it in the description."),
+    ({"sort", "order", "orderby", "sorted"}, "Lists have a fixed order: open tasks by priority, then by due day."),
 )
 
 

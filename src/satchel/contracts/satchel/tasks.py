@@ -195,8 +195,11 @@ def update_task(context: Context, args: tools.UpdateTask) -> Body:
     _add_note(context, after, args.note)
     is_changed = after.version != before.version or args.note is not UNSET
     notes = task_answers.describe_holder(context, before) if is_changed and not fence else []
+    if args.note and args.status is not UNSET and after.version != before.version:
+        notes.append("The note was added.")
     if after.project != before.project:
         notes.append(f"#{after.number}{task_answers.describe_move(before.project, after.project)}")
+        notes += task_answers.describe_staying(context, [before])
     if after.status in _SETTLED and (args.status is not UNSET or after.status != before.status):
         notes += task_answers.describe_closing(context, after)
     written = [(after.description or "", before.description or ""), (args.note or "", "")]

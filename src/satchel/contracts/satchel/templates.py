@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 from msgspec import UNSET, Struct, UnsetType
 
 from satchel.contracts.contract import Context
-from satchel.contracts.satchel.answers import describe_age, describe_place, shorten
+from satchel.contracts.satchel.answers import describe_age, describe_place, may_read, shorten
 from satchel.contracts.satchel.errors import MissingValue, TemplateFailed, WrongValue
-from satchel.errors import NotFound, SatchelError, WrongArgument
+from satchel.errors import NotFound, Reason, SatchelError, WrongArgument
 from satchel.library.catalog import ContentMissing, Library, Unreadable
 from satchel.library.manifest import LibraryPrompt
 from satchel.library.render import NO_PARTS, Parts, RenderFailed
@@ -53,7 +53,16 @@ Filled = TypeVar("Filled")  # a text, or messages
 
 def find_prompt(context: Context, reference: str) -> FoundPrompt:
     """Return a library's prompt by its full name, or a stored or personal prompt by name, title or id."""
-    return find_in_libraries(context, reference) or layers.find_prompt(context.tx, context.scope, reference)
+    in_library = find_in_libraries(context, reference)
+    if in_library is not None:
+        return in_library
+    try:
+        return layers.find_prompt(context.tx, context.scope, reference)
+    except NotFound as missing:
+        if lookup.without_scheme("prompt", reference) != START_TASK or not may_read(context, "task"):
+            raise
+        why = Reason("is offered by prompts/get only", "Call get_task, which returns a task with what belongs to it.")
+        raise NotFound("prompt", missing.key, missing.scope, why=why) from missing
 
 
 def find_stored(context: Context, reference: str) -> Prompt:

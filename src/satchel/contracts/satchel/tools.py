@@ -788,7 +788,8 @@ TOOLS = (
             **dict.fromkeys(("why", "since", "period", "marker"), STRING),
             expired=STRINGS,
             **dict.fromkeys(
-                ("tags", "completed", "done", "task_notes", "in_review", "memory", "personal_memory"), STRINGS
+                ("tags", "completed", "cancelled", "done", "task_notes", "in_review", "memory", "personal_memory"),
+                STRINGS,
             ),
             **dict.fromkeys(("prompts", "documents", "open_tasks", "ready_elsewhere"), INTEGER),
             **dict.fromkeys(
@@ -796,7 +797,8 @@ TOOLS = (
             ),
             **dict.fromkeys(("in_progress", "expired_claims", "overdue", "due_today", "ready"), TASKS),
             **dict.fromkeys(
-                ("more_completed", "more_done", "more_in_progress", "more_overdue", "more_due_today"), BOOLEAN
+                ("more_completed", "more_cancelled", "more_done", "more_in_progress", "more_overdue", "more_due_today"),
+                BOOLEAN,
             ),
             others=list_of(COUNTED),
         ),
