@@ -424,7 +424,7 @@ def _find_destinations(tx: Tx, scope: Scope, found: Sequence[Version], elsewhere
 def _find_last_changes(found: Sequence[Version]) -> list[Version]:
     """Yield the last change of each item by each author, newest first, except notes.
 
-    Of an item that they added and updated, it is the addition. Items that were completed or cancelled last are left
+    If they added and updated an item, yield the addition. Items that were completed or cancelled last are left
     out.
     """
     last: dict[tuple[Author, ItemKind, int], Version] = {}

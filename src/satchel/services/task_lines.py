@@ -414,7 +414,7 @@ def _check_circles(lines: Sequence[TaskLine], waits: Sequence[Sequence[int]], si
 
 
 def _find_circle(waits: Sequence[Sequence[int]], left: Sequence[int]) -> list[int]:
-    """Return lines of which each waits for the next; the last is the first again."""
+    """Return a circle of lines: each waits for the next, and the last is the first again."""
     path = [left[0]]
     while path[-1] not in path[:-1]:
         path.append(next(one for one in waits[path[-1]] if one in left))
