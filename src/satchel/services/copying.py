@@ -10,7 +10,9 @@ Notes = tuple[str, ...]  # the differences in the new project, in sentences
 
 
 def copy(tx: Tx, scope: Scope, item: Copyable, to: str, *, renames: bool = True) -> tuple[Copyable, Notes]:
-    """Copy an item to a project; return the copy and notes, without what a prompt includes in vain.
+    """Copy an item to a project; return the copy and notes.
+
+    The caller describes missing includes of prompts after its last copy, because that may be what a prompt includes.
 
     If the item's name, title or URI is taken there, the copy gets the next free one. The copy of a task is open, and
     blocks no other task.

@@ -421,7 +421,7 @@ def _find_destinations(tx: Tx, scope: Scope, found: Sequence[Version], elsewhere
 
 
 def _find_last_changes(found: Sequence[Version]) -> list[Version]:
-    """Yield the last change of each item by each author, newest first, except notes.
+    """Return the last change of each item by each author, newest first, except notes.
 
     Of an item that they added and updated, it is the addition. Items that were completed or cancelled last are left
     out.
