@@ -40,7 +40,7 @@ expected_version_option = click.option(
 
 def age_options(run: Callable[..., None]) -> Callable[..., None]:
     """Add the options that say how long an item is valid, and what replaces it."""
-    help = "It is out of date after this day, YYYY-MM-DD; '' for never."
+    help = "The last day on which it is valid, YYYY-MM-DD; '' removes it."
     expires = click.option("--expires", metavar="DAY", help=help)
     replaced = click.option("--replaced-by", metavar="REF", help="What to use instead; '' removes it.")
     return expires(replaced(run))

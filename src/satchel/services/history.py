@@ -46,7 +46,7 @@ _SHOWN = 20  # versions that an error names
 _MOST_SEARCHED = 600  # changes to read for the names of authors
 _MOST_READ = 5000  # changes to read for bursts, and in other projects
 _MOST_MOVES = 500  # deletions that may be moves
-_MOST_RENAMED = 20  # documents, and versions of each, among whose names an old one is sought
+_MOST_RENAMED = 20  # documents to search for an old name, and versions of each
 _LARGEST_RENAMED = 256 * 1024  # bytes of such a document
 _PAUSE = 60  # the longest pause within a burst, in minutes
 
@@ -345,9 +345,10 @@ def find_active_days(tx: Tx, scope: Scope, query: ChangeQuery, days: int) -> Tim
 
 
 def find_time(tx: Tx, scope: Scope, query: ChangeQuery) -> Timestamp:
-    """Return the time since when a query asks for changes.
+    """Return the time from which a query asks for changes.
 
-    For the changes after another one, it is the time of that change, or of the last one before that the scope may see.
+    If it asks for the changes after a given one, return the time of that one, or of the last before it that the scope
+    may see.
     """
     if not query.after:
         return query.since
@@ -366,7 +367,7 @@ def list_elsewhere(tx: Tx, scope: Scope, query: ChangeQuery) -> list[Version]:
     return [one for one in found if one.project is not None]
 
 
-_Who = tuple[bool, str, str, bool]  # whether it is the caller, the user, the program, whether it is a person
+_Who = tuple[bool, str, str, bool]  # is it the caller, the user, the program, is it a person
 
 
 def list_bursts(
@@ -474,7 +475,7 @@ def list_closed(
 
 
 def _skip_older(tx: Tx, scope: Scope, query: ChangeQuery) -> ChangeQuery:
-    """Return a query that does not read older changes, if the caller may know how many changes the store has."""
+    """Narrow a query to newer changes by number, if the caller may know how many changes the store has."""
     if scope.projects is not None or not query.since:
         return query
     # Numbers are not quite in the order of time: a command of several transactions dates all changes to its beginning.

@@ -319,7 +319,7 @@ def add_all(
         with _name_line(line):
             added.append(_add(tx, scope, line, line.project or project, blockers, parent, known))
         report(len(added))
-    for index, line in enumerate(lines):  # what refers to later lines
+    for index, line in enumerate(lines):  # references to later lines
         later = [added[one].number for one in waits[index] if one > index]
         parent = next((added[one].number for one in above[index] if one > index), None)
         if later or parent is not None:
@@ -330,7 +330,7 @@ def add_all(
             with _name_line(line):
                 status = tasks.choose_status(tx, task, _STATUSES[line.mark])
                 tasks.update(tx, scope, task.number, TaskPatch(status=status))
-    # Read them again if others of them changed what they show.
+    # Read the tasks again if adding later ones changed what they show.
     is_changed = any(line.parent or line.mark or line.after for line in lines)
     return tasks.list_some(tx, scope, [task.number for task in added]) if is_changed else added
 

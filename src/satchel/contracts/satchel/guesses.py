@@ -24,7 +24,7 @@ _MOST_PROJECTS = 10  # projects in a hint
 _MOST_TAGS = 20  # tags in a note
 _MOST_UNKNOWN = 5  # unknown arguments in an error
 _LONGEST_SHOWN = 60  # characters of a name that a caller made up
-_MOST_WORDS = 3  # words of a search without hits, besides the whole of it
+_MOST_WORDS = 3  # words to look up one by one after a search without hits
 _SHORTEST_WORD = 4  # letters
 _LONGEST_READ = 100  # characters of a name to look at
 _LIKENESS = 0.75  # the minimum similarity, out of 1, of two spellings
@@ -49,7 +49,7 @@ def explain_missing(context: Context, error: Refused) -> Refused:
 
 
 def explain_conflict(context: Context, clash: VersionConflict) -> VersionConflict:
-    """Return the error with who changed the item since, when, and which fields."""
+    """Return the error with the authors, the time and the fields of the changes since the expected version."""
     if clash.expected > clash.actual:
         why = f"There is no version {clash.expected} yet."
     else:
@@ -182,7 +182,7 @@ def suggest_titles(context: Context, query: str, kinds: Sequence[FoundKind]) -> 
 
 
 def _find_titles(context: Context, text: str, kinds: Sequence[FoundKind]) -> list[str]:
-    """Return the titles of items whose name or title is spelled like a text. The search has looked for its words."""
+    """Return the titles of items whose name or title is spelled like a text. Their words were already looked up."""
     tx, scope = context.tx, context.scope
     found: list[str] = []
     for kind in kinds:

@@ -380,7 +380,7 @@ def _list_documents(context: Context, project: str | None) -> list[str]:
 
 
 def _name_uri(context: Context, document: Document, project: str) -> str:
-    """Return the URI of a document; its link if it is in another project than the caller's."""
+    """Return the URI of a document, or its link if it is in another project than the caller's."""
     return document.uri if project == context.here else uri_of("document", document.name, project)
 
 

@@ -114,7 +114,7 @@ def describe_holder(context: Context, task: Task, what: str = "It") -> list[str]
 
 
 def describe_closing(context: Context, *closed: Task) -> list[str]:
-    """Say what tasks that were closed or sent to review leave open, and which parents can be completed now."""
+    """Note the open boxes and subtasks of closed tasks or tasks in review, and parents that can be completed now."""
     notes = []
     for task in closed:
         if task.status == "review":
@@ -236,7 +236,7 @@ def show_news(context: Context, task: Task, here: str, query: ChangeQuery) -> tu
 
 
 def _make_whole(task: Task, here: str) -> WholeTask:
-    """Return a task with its own facts, without its texts and the tasks around it."""
+    """Return the facts of a task, without its texts and the tasks around it."""
     claim = task.claim
     return WholeTask(
         number=task.number,

@@ -62,7 +62,7 @@ def list_tasks(context: Context, args: tools.ListTasks) -> Body:
     )
     after = TaskPosition(last[1], int(last[2]), int(last[3]), last[4] or None) if last else None
     found, has_more = tasks.list_page(context.tx, context.scope, query, limit=args.limit, after=after)
-    known = "" if args.project == ALL_PROJECTS else here  # of all projects, each row says its own
+    known = "" if args.project == ALL_PROJECTS else here  # in a list of all projects, each row has its project
     rows = [task_answers.make_row(task, known) for task in found]
     rows, found, has_more = answers.fit_page(rows, found, has_more=has_more)
     next_cursor = None

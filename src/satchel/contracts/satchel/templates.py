@@ -162,13 +162,13 @@ def record_use(context: Context, found: FoundPrompt, key: str = "", given: Mappi
 
 
 def _describe_empty(context: Context, found: FoundPrompt, given: Mapping[str, str], parts: Parts) -> list[str]:
-    """Return a note about the optional arguments without a value for which a stored template has no other text."""
+    """Return a note about optional arguments that have no value, and no default in a stored template."""
     left = [one.name for one in found.arguments if one.name not in given]
     if not left or isinstance(found, LibraryTemplate):
         return []
     try:
         names = context.libraries.renderer.check(found.content, context.work, parts)
-    except RenderFailed:  # out of time: the prompt has been filled in before
+    except RenderFailed:  # a timeout: the prompt is already filled in
         return []
     empty = [name for name in left if name in names.variables and name not in names.optional]
     return [f"Left empty: {_list(empty)}."] if empty else []
