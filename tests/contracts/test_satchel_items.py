@@ -398,9 +398,9 @@ def test_a_moved_prompt_keeps_its_past_and_moves_back(own: Client) -> None:
     assert ok(own, "get_prompt", prompt=link)["prompt"]["labels"] == [{"label": "live", "version": 2}]
     assert "review-2" in text(own, "search", query="Second", project="other")
     assert ok(own, "search", query="Second")["hits"] == []
-    assert ok(own, "restore", item=link, version=1)["restored"]["name"] == "review-2"
+    assert ok(own, "restore", item=link, version=1)["restored"]["item"] == "review-2"
     ok(own, "restore", item="satchel://resource/other/guide.md")
-    assert ok(own, "read_resource", resource="guide.md")["document"]["version"] == 3
+    assert [one["version"] for one in ok(own, "history", item="guide.md")["versions"]] == [3, 2, 1]
 
 
 def test_the_originals_are_where_they_were_and_nothing_moves_twice(own: Client) -> None:

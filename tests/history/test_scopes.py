@@ -67,11 +67,10 @@ def test_a_moved_prompt_or_document_hides_what_it_was_elsewhere_and_an_undo_move
             assert prompts.list_tags(tx, OPEN)[0].name == "style"
             with pytest.raises(VersionMissing):
                 history.read_version(tx, OPEN, item, 1)
-        inside = replace(both, project="open")
-        assert (
-            read(world.database, inside, lambda tx, item=item: history.read_version(tx, inside, item, 1)).version == 1
-        )
-    write(world.database, both, lambda tx: restoring.undo(tx, both))
+        with world.database.read(both) as tx:
+            assert history.read_version(tx, both, item, 1).version == 1
+    with world.database.write(both) as tx:
+        restoring.undo(tx, both)
     with world.database.read(there) as tx:
         back = prompts.get_by_name(tx, there, "tone"), documents.get_by_name(tx, there, "d.md")
         assert [(one.version, one.content) for one in back] == [(3, prompt.content), (3, document.content)]

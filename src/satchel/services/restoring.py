@@ -111,6 +111,9 @@ def put(
     if is_renamed and not documents.is_free(tx, _enter(tx, scope, live.project), "name", old.state.name):
         wanted = structs.replace(old, state=structs.replace(old.state, name=live.name))
         notes = [f"The name {old.state.name} is taken; the document keeps the name {live.name}."]
+    if live.kind == "prompt" and old.project != live.project and not moves and old.state.title != live.title:
+        wanted = structs.replace(old, state=structs.replace(old.state, title=live.title))
+        notes = [f"The prompt was in another project then, so it keeps the title {live.title}."]
     if live.kind == "project" and not scope.is_person:  # an agent does not choose who reviews its work
         wanted = structs.replace(old, state=structs.replace(old.state, review=live.state.review))
     project = old.project
