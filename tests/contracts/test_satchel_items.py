@@ -51,7 +51,7 @@ def test_deleting_items_of_every_kind_reports_the_references_to_them(own: Client
         ok(own, "restore", item=item)
     assert text(own, "delete", items=[2, "satchel://resource/guide.md"]) == (
         "1 task and 1 document deleted:\n#2 Fix login\ndocument guide.md\n"
-        "#2 was referred to by #3, satchel://prompt/review.\nguide.md was referred to by satchel://prompt/review."
+        "#3 waited for #2.\n#2 was referred to by satchel://prompt/review.\nguide.md was referred to by satchel://prompt/review."
     )
 
 
@@ -107,9 +107,7 @@ def test_a_prompt_is_not_taken_for_one_of_several_tasks_of_its_name(own: Client,
 
 def test_deleting_a_blocker_lists_what_became_ready_and_changes_no_other_task(own: Client) -> None:
     ok(own, "complete_task", task=2)
-    assert text(own, "delete", items=["#1"]) == (
-        "Deleted #1 Write docs\n#1 was referred to by #3.\nReady now:\n#3 Deploy"
-    )
+    assert text(own, "delete", items=["#1"]) == ("Deleted #1 Write docs\n#3 waited for #1.\nReady now:\n#3 Deploy")
     assert ok(own, "get_task", task=3)["task"]["version"] == 1
     assert "ready" not in ok(own, "delete", items=["#2"])  # it was completed, so it blocked nothing
 

@@ -112,7 +112,7 @@ def end(
 
 _NEXT_ARGUMENT = {  # by field and rule
     ("content", "contentEncoding"): "Name a binary type with --mime-type.",
-    ("content", "include"): "Add what it includes first, or keep it as plain text with --plain.",
+    ("content", "include"): "Add the included text first, or keep it as plain text with --plain.",
     ("content", "template"): "Correct it, or keep it as plain text with --plain.",
     ("prompt", "readOnly"): "Save a copy with: satchel prompt add",
 }

@@ -2,7 +2,7 @@
 
 from satchel.errors import WrongArgument
 from satchel.model import Document, DocumentDraft, Prompt, PromptDraft, Scope, Task, TaskDraft, TaskPatch
-from satchel.services import documents, projects, prompts, rules, tasks, templates
+from satchel.services import documents, projects, prompts, rules, tasks
 from satchel.storage.database import Tx
 
 Copyable = Prompt | Document | Task
@@ -10,7 +10,7 @@ Notes = tuple[str, ...]  # the differences in the new project, in sentences
 
 
 def copy(tx: Tx, scope: Scope, item: Copyable, to: str, *, renames: bool = True) -> tuple[Copyable, Notes]:
-    """Copy an item to a project; return the copy and notes.
+    """Copy an item to a project; return the copy and notes, without what a prompt includes in vain.
 
     If the item's name, title or URI is taken there, the copy gets the next free one. The copy of a task is open, and
     blocks no other task.
@@ -54,7 +54,7 @@ def move(tx: Tx, scope: Scope, item: Copyable, to: str, *, renames: bool = True)
         raise WrongArgument("to", "not", value=to, kind="prompt" if isinstance(item, Prompt) else "document")
     if isinstance(item, Prompt):
         prompt = prompts.move(tx, scope, item.id, to, renames=renames)
-        return prompt, _describe_prompt(tx, projects.enter(scope, to), item, prompt)
+        return prompt, _describe_prompt(item, prompt)
     document = documents.move(tx, scope, item.name, to, renames=renames)
     return document, _describe_document(item, document)
 
@@ -62,15 +62,16 @@ def move(tx: Tx, scope: Scope, item: Copyable, to: str, *, renames: bool = True)
 def _copy_prompt(tx: Tx, there: Scope, prompt: Prompt, *, renames: bool) -> tuple[Copyable, Notes]:
     draft = PromptDraft(**{name: getattr(prompt, name) for name in PromptDraft.__struct_fields__})
     made = prompts.add(tx, there, draft, renames=renames)
-    notes = list(_describe_prompt(tx, there, prompt, made))
+    notes = _describe_prompt(prompt, made)
     if labels := prompts.list_labels(tx, prompt):
-        notes.append(f"Its labels ({', '.join(labels)}) stay with the original, because they name its versions.")
-    return made, tuple(notes)
+        stay = f"Its labels ({', '.join(labels)}) stay with the original, because they name its versions."
+        return made, (*notes, stay)
+    return made, notes
 
 
-def _describe_prompt(tx: Tx, there: Scope, prompt: Prompt, made: Prompt) -> Notes:
-    notes = [_tell("name", prompt.name, made.name), _tell("title", prompt.title, made.title)]
-    return *filter(None, notes), *templates.describe_missing(tx, there, made)
+def _describe_prompt(prompt: Prompt, made: Prompt) -> Notes:
+    notes = _tell("name", prompt.name, made.name), _tell("title", prompt.title, made.title)
+    return tuple(filter(None, notes))
 
 
 def _copy_document(tx: Tx, there: Scope, document: Document, *, renames: bool) -> tuple[Copyable, Notes]:

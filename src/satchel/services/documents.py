@@ -185,7 +185,7 @@ def move(tx: Tx, scope: Scope, name: str, to: str, *, wanted: State | None = Non
 
 
 def is_free(tx: Tx, scope: Scope, field: Literal["name", "uri"], key: str) -> bool:
-    """Return whether no document of the scope's project has a name or a URI."""
+    """Return whether a name or a URI is free in the scope's project."""
     return rows.find(tx, scope.project, field, key) is None
 
 

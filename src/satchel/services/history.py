@@ -8,6 +8,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
+from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -46,7 +47,7 @@ _SHOWN = 20  # versions that an error names
 _MOST_SEARCHED = 600  # changes to read for the names of authors
 _MOST_READ = 5000  # changes to read for bursts, and in other projects
 _MOST_MOVES = 500  # moves out of a project among which a name is sought
-_MOST_RENAMED = 20  # documents, and versions of each, among whose names an old one is sought
+_MOST_RENAMED = 20  # documents to search for an old name, and versions of each
 _LARGEST_RENAMED = 256 * 1024  # bytes of such a document
 _PAUSE = 60  # the longest pause within a burst, in minutes
 
@@ -65,7 +66,7 @@ class Burst(Struct, frozen=True, kw_only=True):
     """Changes of the same sort by one author to items of one kind, at short intervals."""
 
     action: Action
-    revisions: tuple[Version, ...]  # the last change of each item, newest first
+    revisions: tuple[Version, ...]  # of each item its last change, or the one that added it, newest first
     entries: tuple[FeedEntry, ...] = ()  # the oldest of them, with their names, oldest first
     to: str | None = None  # the project to which the items were moved from here
     is_own: bool = False  # by the caller's client
@@ -78,7 +79,7 @@ class Burst(Struct, frozen=True, kw_only=True):
 
 
 class Completion(Struct, frozen=True, kw_only=True):
-    """A completed task, the author of its completion if known, and its last note."""
+    """A closed task, the author who closed it if known, and its last note."""
 
     task: Task
     author: Author | None
@@ -372,9 +373,10 @@ def find_active_days(tx: Tx, scope: Scope, query: ChangeQuery, days: int) -> Tim
 
 
 def find_time(tx: Tx, scope: Scope, query: ChangeQuery) -> Timestamp:
-    """Return the time since when a query asks for changes.
+    """Return the time from which a query asks for changes.
 
-    For the changes after another one, it is the time of that change, or of the last one before that the scope may see.
+    If it asks for the changes after a given one, return the time of that one, or of the last before it that the scope
+    may see.
     """
     if not query.after:
         return query.since
@@ -393,7 +395,7 @@ def list_elsewhere(tx: Tx, scope: Scope, query: ChangeQuery) -> list[Version]:
     return [one for one in found if one.project is not None]
 
 
-_Who = tuple[bool, str, str, bool]  # whether it is the caller, the user, the program, whether it is a person
+_Who = tuple[bool, str, str, bool]  # is it the caller, the user, the program, is it a person
 
 
 def list_bursts(
@@ -403,18 +405,18 @@ def list_bursts(
 
     `elsewhere` are the changes in other projects, because an item that was moved has its last change there. The authors
     are in the order of their last changes, but the caller comes last. Each burst has the names of some items.
-    Completions are left out, because `list_completed` lists them.
+    Completions and cancellations are left out, because `list_closed` lists them.
     """
     query = _skip_older(tx, scope, query)
     found, has_more = _read_feed(tx, scope, query, _MOST_READ)
     to = _find_destinations(tx, scope, elsewhere)
     found = sorted([*found, *(one for one in elsewhere if one.number in to)], key=lambda one: -one.number)
     bursts: dict[tuple[_Who, ItemKind, Action, str | None], list[list[Version]]] = {}
-    for revision, action in _find_last_changes(found):
+    for revision in _find_last_changes(found):
         author, there = revision.author, to.get(revision.number)
         is_own = author.client == client and author.user in ("", scope.user)
         who = (is_own, author.user, author.client or author.contract, author.caller == "person")
-        of_kind = bursts.setdefault((who, revision.kind, "move" if there else action, there), [])
+        of_kind = bursts.setdefault((who, revision.kind, "move" if there else revision.action, there), [])
         if of_kind and clock.minutes_after(revision.at, _PAUSE) >= of_kind[-1][-1].at:
             of_kind[-1].append(revision)
         else:
@@ -445,31 +447,35 @@ def _find_destinations(tx: Tx, scope: Scope, elsewhere: Sequence[Version]) -> di
     return {number: names[project] for number, project in to.items() if names.get(project) in is_open}
 
 
-def _find_last_changes(found: Sequence[Version]) -> Iterator[tuple[Version, Action]]:
-    """Yield the last change of each item by each author, except notes; an item that they added first counts as added.
+def _find_last_changes(found: Sequence[Version]) -> list[Version]:
+    """Yield the last change of each item by each author, newest first, except notes.
 
-    Items that were completed last are left out.
+    Of an item that they added and updated, it is the addition. Items that were completed or cancelled last are left
+    out.
     """
-    last: dict[tuple[Author, ItemKind, int], tuple[Version, Action]] = {}
+    last: dict[tuple[Author, ItemKind, int], Version] = {}
     for one in found:
         if one.note:
             continue
         key = replace(one.author, session=""), one.kind, one.item
-        newest, action = last.setdefault(key, (one, one.action))
-        if one.action == "add" and action in ("update", "reopen"):
-            last[key] = newest, "add"
-    return ((one, action) for one, action in last.values() if action != "complete")
+        newest = last.setdefault(key, one)
+        if one.action == "add" and newest.action in ("update", "reopen"):
+            last[key] = one
+    kept = [one for one in last.values() if one.action not in ("complete", "cancel")]
+    return sorted(kept, key=lambda one: -one.number)
 
 
-def list_completed(tx: Tx, scope: Scope, since: Timestamp, limit: int, *, after: int) -> tuple[list[Completion], bool]:
-    """List the project's tasks completed since a time, last completed first, and return whether there are more.
+def list_closed(
+    tx: Tx, scope: Scope, status: Literal["completed", "cancelled"], since: Timestamp, limit: int, *, after: int
+) -> tuple[list[Completion], bool]:
+    """List the project's tasks completed or cancelled since a time, last first, and return whether there are more.
 
-    Tasks whose completion is not a change after the one numbered `after` are left out. A caller who may enter all
+    Tasks that were not closed by a change after the one numbered `after` are left out. A caller who may enter all
     projects also gets the tasks of no project. A task that was imported counts from the time at which it was completed,
     not imported.
     """
     wanted = TaskQuery(
-        filter="completed",
+        filter=status,
         project=scope.project,
         takes_unfiled=scope.projects is None,
         completed_since=since,
@@ -479,7 +485,7 @@ def list_completed(tx: Tx, scope: Scope, since: Timestamp, limit: int, *, after:
     where = projects.list_allowed(tx, scope)
     done: dict[int, Version] = {}
     for one in revisions.of_items(tx, "task", numbers, where, query=ChangeQuery(since=since)) if numbers else []:
-        if one.action == "complete":
+        if one.action == ("complete" if status == "completed" else "cancel"):
             done.setdefault(one.item, one)
     notes = tasks.last_notes(tx, scope, numbers)
     listed = [
@@ -495,7 +501,7 @@ def list_completed(tx: Tx, scope: Scope, since: Timestamp, limit: int, *, after:
 
 
 def _skip_older(tx: Tx, scope: Scope, query: ChangeQuery) -> ChangeQuery:
-    """Return a query that does not read older changes, if the caller may know how many changes the store has."""
+    """Narrow a query to newer changes by number, if the caller may know how many changes the store has."""
     if scope.projects is not None or not query.since:
         return query
     # Numbers are not quite in the order of time: a command of several transactions dates all changes to its beginning.

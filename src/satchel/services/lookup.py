@@ -370,7 +370,7 @@ def suggest(
 
 
 def find_elsewhere(tx: Tx, scope: Scope, kinds: Iterable[ItemKind], reference: str) -> list[tuple[str, str]]:
-    """Return what a reference names in other projects: the reference that every project takes, and the project.
+    """Find a name in other projects; return for each item a reference that works everywhere, and the project.
 
     These are prompts and documents, and the user's own tasks; the project is empty for a task of no project.
     """

@@ -67,7 +67,7 @@ def note(tx: Tx, task: Task, number: int, notes: str) -> None:
 
 
 def _find_action(before: Item, after: Item) -> Action:
-    """Return the action that made one version of an item from the one before."""
+    """Return the action that turned one version of an item into the next."""
     status = find_status(after)
     if status != find_status(before):
         return _CHANGED_TO[status]

@@ -64,7 +64,7 @@ SHORTEST_ID = 8  # the minimum of characters that identify a user or a token
 _AUTHOR_NAME = r"(?:user ([0-9a-f-]{8,36})(?:, |$))?(a person with )?(.*?)(?: \(([0-9a-f]{4})\))?"
 Position = tuple[int, int]  # of a revision among those of an item: its version and its own number
 LAST: Position = (2**53, 0)
-_MOST_SESSIONS = 100  # sessions of a client, last begun first, among which its last change is sought
+_MOST_SESSIONS = 100  # newest sessions of a client to search for its last change
 _LAST_CHANGE = f"""
     select at from revisions where number = (
         select max(newest) from (
@@ -178,7 +178,7 @@ def last_before(tx: Tx, moment: Timestamp) -> int:
 
 
 def find_moved_from(tx: Tx, project: int, changes: Sequence[int]) -> set[int]:
-    """Return those of the given changes before which the item was in a project."""
+    """Return the given changes whose items were in a project just before."""
     sql = """
         select n.number from revisions n join revisions o
             on o.kind = n.kind and o.item = n.item and o.version = n.version - 1
@@ -347,7 +347,7 @@ def names_of(
 
 
 def note_texts(tx: Tx, notes: Sequence[int], projects: Sequence[int] | None, longest: int) -> dict[int, str]:
-    """Return the beginnings of those of the given notes whose tasks are in one of `projects`; None means anywhere."""
+    """Return the beginnings of the given notes on tasks in one of `projects`; None means anywhere."""
     sql = """
         select n.number, substr(n.text, 1, :longest) from task_notes n join tasks t on t.number = n.task
         where n.number in :notes and (:all_projects or t.project in :projects)

@@ -24,7 +24,7 @@ _MOST_PROJECTS = 10  # projects in a hint
 _MOST_TAGS = 20  # tags in a note
 _MOST_UNKNOWN = 5  # unknown arguments in an error
 _LONGEST_SHOWN = 60  # characters of a name that a caller made up
-_MOST_WORDS = 3  # words of a search without hits, besides the whole of it
+_MOST_WORDS = 3  # words to look up one by one after a search without hits
 _SHORTEST_WORD = 4  # letters
 _LONGEST_READ = 100  # characters of a name to look at
 _LIKENESS = 0.75  # the minimum similarity, out of 1, of two spellings
@@ -50,7 +50,7 @@ def explain_missing(context: Context, error: Refused) -> Refused:
 
 
 def explain_conflict(context: Context, clash: VersionConflict) -> VersionConflict:
-    """Return the error with who changed the item since, when, and which fields."""
+    """Return the error with the authors, the time and the fields of the changes since the expected version."""
     if clash.expected > clash.actual:
         why = f"There is no version {clash.expected} yet."
     else:
@@ -191,7 +191,7 @@ def suggest_titles(context: Context, query: str, kinds: Sequence[FoundKind]) -> 
 
 
 def _find_titles(context: Context, text: str, kinds: Sequence[FoundKind]) -> list[str]:
-    """Return the titles of items whose name or title is spelled like a text. The search has looked for its words."""
+    """Return the titles of items whose name or title is spelled like a text. Their words were already looked up."""
     tx, scope = context.tx, context.scope
     found: list[str] = []
     for kind in kinds:
@@ -271,6 +271,12 @@ _EXPECTED: tuple[tuple[set[str], str], ...] = (
     ({"every", "recurrence", "recurring", "recur", "repeat"}, "Tasks do not repeat; add the next one with add_tasks."),
     ({"permanent", "permanently", "purge", "force"}, "Deleted items stay in the trash until a person purges them."),
     ({"deleted", "trash", "trashed"}, "To see what was deleted, use history."),
+    (
+        {"reminder", "reminders", "remind", "alarm"},
+        "Tasks have no reminder; catch_up lists tasks due today or overdue.",
+    ),
+    ({"estimate", "estimated", "effort", "points", "duration"}, "Tasks have no estimate; write it in the description."),
+    ({"sort", "order", "orderby", "sorted"}, "Lists have a fixed order: open tasks by priority, then by due day."),
 )
 
 
