@@ -244,7 +244,7 @@ def test_moves_are_told_in_both_projects(own: Client) -> None:
     there = ok(own, "catch_up", project="web")
     assert there["done"] == [
         Like(rf"{CLOCK} satchel-tests moved #1 Far here"),
-        Like(rf"{CLOCK} satchel-tests added 2 prompts: a, b"),
+        Like(rf"{CLOCK} satchel-tests moved 2 prompts here: a, b"),
     ]
 
 

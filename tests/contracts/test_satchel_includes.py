@@ -195,7 +195,7 @@ def test_deleting_or_moving_what_is_included_says_who_includes_it(client: Client
     ok(client, "restore", item="tone.md")
     assert fill(client, "letter") == "Be brief."
     assert lost in notes(client, "update_items", items=["tone.md"], to="garden")
-    ok(client, "restore", item="tone.md")
+    ok(client, "restore", item="satchel://resource/garden/tone.md")
     assert lost not in notes(client, "update_items", items=["tone.md", "letter"], to="garden")
     keep(client, "motto", "Per aspera", project="personal")
     save(client, "card", '{% include "motto" %}', project="garden")

@@ -174,8 +174,6 @@ def _add_transfer(group: click.Group, kind: Kind, verb: str, past: str) -> None:
     help = f"{verb.capitalize()} {kind}s to another project, all or none."
     if kind == "task":
         help += " A copy is open, and has no notes." if verb == "copy" else ""
-    elif verb == "move":
-        help += " Their history stays in the trash of the old project."
 
     def transfer(
         session: Session, refs: tuple[str, ...], to: str, is_renamed: bool = False, *, yes: bool = True

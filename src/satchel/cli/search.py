@@ -21,6 +21,7 @@ _MORE = "For more, call the tool catch_up of the MCP server satchel."
 _COMMANDS = {  # the commands that do what these tools do
     "list_tasks": "satchel task list",
     "list_tasks with status completed": "satchel task list --status completed",
+    "list_tasks with status cancelled": "satchel task list --status cancelled",
     "list_tasks with status in_progress": "satchel task list --status in-progress",
     "list_tasks with due overdue": "satchel task list --due overdue",
     "list_tasks with due today": "satchel task list --due today",

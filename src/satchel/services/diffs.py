@@ -97,7 +97,7 @@ def _name_changes(item: Item, change: Version, before: _Compared, after: _Compar
     fields = list(dict.fromkeys("arguments" if name == "is_constant" else name for name in changed))
     if change.action in ("update", "restore") and _find_status(before.state) != _find_status(after.state):
         fields.append("status")
-    if is_task and before.project != after.project and change.action != "move":
+    if item.kind != "project" and before.project != after.project and change.action != "move":
         fields.append("project")
     if before.content != after.content:
         text = "description" if is_task else "content"

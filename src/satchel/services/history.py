@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from satchel import clock
-from satchel.errors import NotFound, StoreConflict, UnknownAuthor, VersionMissing, WrongArgument
+from satchel.errors import Forbidden, NotFound, StoreConflict, UnknownAuthor, VersionMissing, WrongArgument
 from satchel.model import (
     EVERY_CHANGE,
     KINDS,
@@ -38,6 +38,7 @@ from satchel.storage import revisions, trash
 from satchel.storage.database import Cutoffs, Database, Tx
 from satchel.storage.deltas import apply_delta
 from satchel.storage.revisions import LAST, Position
+from satchel.storage.search_words import make_key
 
 LONGEST_NOTE = 120  # characters of a note in a list of changes
 
@@ -45,7 +46,7 @@ _MOST_AUTHORS = 10  # authors that an error names
 _SHOWN = 20  # versions that an error names
 _MOST_SEARCHED = 600  # changes to read for the names of authors
 _MOST_READ = 5000  # changes to read for bursts, and in other projects
-_MOST_MOVES = 500  # deletions that may be moves
+_MOST_MOVES = 500  # moves out of a project among which a name is sought
 _MOST_RENAMED = 20  # documents to search for an old name, and versions of each
 _LARGEST_RENAMED = 256 * 1024  # bytes of such a document
 _PAUSE = 60  # the longest pause within a burst, in minutes
@@ -67,7 +68,7 @@ class Burst(Struct, frozen=True, kw_only=True):
     action: Action
     revisions: tuple[Version, ...]  # of each item its last change, or the one that added it, newest first
     entries: tuple[FeedEntry, ...] = ()  # the oldest of them, with their names, oldest first
-    to: str | None = None  # the project to which prompts or documents were moved from here
+    to: str | None = None  # the project to which the items were moved from here
     is_own: bool = False  # by the caller's client
     is_cut: bool = False  # there may be more, because not all changes were read
 
@@ -162,8 +163,8 @@ def _list_versions(
     limit: int,
     with_notes: bool = False,
 ) -> list[Version]:
-    """Return the revisions of an item and of deleted items with its name; of a task, only the visible ones."""
-    where = projects.list_allowed(tx, scope) if item.kind == "task" else None
+    """Return the visible revisions of an item and of deleted items with its name."""
+    where = projects.list_allowed(tx, scope) if item.kind != "project" else None
     numbers = [item.number, *item.former]
     return revisions.of_items(
         tx, item.kind, numbers, where, query=query, before=before, limit=limit, with_notes=with_notes
@@ -204,6 +205,33 @@ def find_renamed(tx: Tx, scope: Scope, name: str) -> tuple[Item, Version] | None
             if recording.decode(item.kind, state)[0].name == name:
                 found = revisions.of_items(tx, item.kind, [item.number], before=(version + 2, 0), limit=1)
                 return (item, found[0]) if found else None
+    return None
+
+
+def find_moved(tx: Tx, scope: Scope, kinds: Iterable[ItemKind], reference: str) -> tuple[Item, str, Version] | None:
+    """Return what had a name in the scope's project until it was moved, its project now, and the change that moved it.
+
+    Only the last moves are read. A name that was taken in the other project became one with a number.
+    """
+    where, reference = projects.list_allowed(tx, scope), lookup.split_project(reference)[1]
+    for kind in kinds:
+        name = lookup.without_scheme(kind, reference)
+        moves = revisions.list_moves(tx, projects.current(tx, scope).number, kind, _MOST_MOVES)
+        names = revisions.names_of(tx, kind, [item for item, _ in moves], where)
+        numbered = {*islice(rules.list_free_names(name, ""), 1, 9)}
+        for number, version in moves:
+            now = names.get(number, ("", ""))[0]
+            if now not in numbered and make_key(now) != make_key(name):
+                continue
+            change = revisions.of_items(tx, kind, [number], before=(version + 1, 0), limit=1)[0]
+            try:
+                item = find_known(tx, scope, change)
+                old = now if now not in numbered else read_version_of(tx, scope, item, version - 1).state.name
+            except (NotFound, Forbidden, VersionMissing):
+                continue
+            project = projects.names_of(tx, [item.project or 0]).get(item.project or 0, scope.project)
+            if not item.is_deleted and project != scope.project and old in (now, name):
+                return item, project, change
     return None
 
 
@@ -375,13 +403,13 @@ def list_bursts(
 ) -> tuple[list[Burst], bool]:
     """List what each author did, in bursts, and return whether there was more; `client` is the caller's.
 
-    `elsewhere` are the changes in other projects, because a task that was moved has its last change there. The authors
+    `elsewhere` are the changes in other projects, because an item that was moved has its last change there. The authors
     are in the order of their last changes, but the caller comes last. Each burst has the names of some items.
     Completions and cancellations are left out, because `list_closed` lists them.
     """
     query = _skip_older(tx, scope, query)
     found, has_more = _read_feed(tx, scope, query, _MOST_READ)
-    to = _find_destinations(tx, scope, found, elsewhere)
+    to = _find_destinations(tx, scope, elsewhere)
     found = sorted([*found, *(one for one in elsewhere if one.number in to)], key=lambda one: -one.number)
     bursts: dict[tuple[_Who, ItemKind, Action, str | None], list[list[Version]]] = {}
     for revision in _find_last_changes(found):
@@ -409,20 +437,18 @@ def list_bursts(
     return done, has_more or len(listed) > limit
 
 
-def _find_destinations(tx: Tx, scope: Scope, found: Sequence[Version], elsewhere: Sequence[Version]) -> dict[int, str]:
+def _find_destinations(tx: Tx, scope: Scope, elsewhere: Sequence[Version]) -> dict[int, str]:
     """Map the changes that moved an item out of the project to the name of the project where it is now."""
-    deletions = [one.number for one in found if one.action == "delete" and one.kind != "task"]
-    to = revisions.find_destinations(tx, deletions[:_MOST_MOVES])
-    moves = {one.number: one.project for one in elsewhere if one.kind == "task" and one.action == "move"}
+    moves = {one.number: one.project for one in elsewhere if one.action == "move"}
     here = projects.current(tx, scope).number
-    to |= {number: moves[number] or 0 for number in revisions.find_moved_from(tx, here, list(moves))}
+    to = {number: moves[number] or 0 for number in revisions.find_moved_from(tx, here, list(moves))}
     names = projects.names_of(tx, list(to.values()))
     is_open = set(names.values()) if scope.projects is None else {*scope.projects}
     return {number: names[project] for number, project in to.items() if names.get(project) in is_open}
 
 
 def _find_last_changes(found: Sequence[Version]) -> list[Version]:
-    """Yield the last change of each item by each author, newest first, except notes.
+    """Return the last change of each item by each author, newest first, except notes.
 
     If they added and updated an item, yield the addition. Items that were completed or cancelled last are left
     out.
@@ -504,9 +530,12 @@ def find_known(tx: Tx, scope: Scope, revision: Version) -> Item:
             raise NotFound(revision.kind, entry.key, scope)
         return deleted
     if revision.kind in ("prompt", "document"):
-        if entry.project is None:
-            raise NotFound("project", lookup.name_of_deleted(tx, revision.project), scope)
-        scope = projects.enter(scope, entry.project)
+        where = projects.list_allowed(tx, scope)
+        home = next((one.project for one in revisions.of_items(tx, revision.kind, [revision.item], where, limit=1)), 0)
+        name = projects.names_of(tx, [home or 0]).get(home or 0)
+        if name is None:
+            raise NotFound("project", lookup.name_of_deleted(tx, home), scope)
+        scope = projects.enter(scope, name)
     return lookup.find(tx, scope, uri_of(revision.kind, entry.key.removeprefix("#")))
 
 

@@ -40,6 +40,7 @@ def explain_missing(context: Context, error: Refused) -> Refused:
     else:
         explained = (
             _find_personal(context, missing)
+            or _find_moved(context, missing)
             or _find_deleted(context, missing)
             or _find_renamed(context, missing)
             or _find_elsewhere(context, missing)
@@ -94,20 +95,28 @@ def _find_personal(context: Context, missing: NotFound) -> NotFound | None:
     return NotFound(missing.kind, missing.key, missing.scope, why=Reason(hint=f"{hint}."))
 
 
+def _find_moved(context: Context, missing: NotFound) -> NotFound | None:
+    """Return the error with who moved a prompt or document, where to, and when."""
+    kinds = [one for one in lookup.NAMED[:2] if missing.kind in (one, "item") and may_read(context, one)]
+    found = history.find_moved(context.tx, missing.scope, kinds, missing.key)
+    if found is None:
+        return None
+    item, there, change = found
+    key = lookup.without_scheme(item.kind, missing.key).strip()
+    link, renamed = uri_of(item.kind, item.name, there), "" if item.name == key else f" as {item.name}"
+    by = f"{format_minute(change.at)} by {name_author(change.author, context.scope)}"
+    why = Reason(f"was moved to project '{there}'{renamed} {by}", f'Pass project: "{there}", or use {link}.')
+    return NotFound(item.kind, key, missing.scope, near={link: ""}, why=why)
+
+
 def _find_deleted(context: Context, missing: NotFound) -> NotFound | None:
-    """Return the error with who deleted or moved an item, and when."""
+    """Return the error with who deleted an item, and when."""
     kind = next((one for one in lookup.NAMED if one == missing.kind), None)
     found = lookup.find_deleted(context.tx, missing.scope, kind, missing.key)
     if found is None or found.kind == "project" or not may_read(context, found.kind):
         return None
     deletion = lookup.find_deletion(context.tx, found)
     when = f" {format_minute(deletion.at)} by {name_author(deletion.author, context.scope)}" if deletion else ""
-    moved_to = lookup.find_destination(context.tx, context.scope, found)
-    if moved_to is not None:
-        there, name = moved_to
-        link, renamed = uri_of(found.kind, name, there), "" if name == found.name else f" as {name}"
-        why = Reason(f"was moved to project '{there}'{renamed}{when}", f'Pass project: "{there}", or use {link}.')
-        return NotFound(found.kind, found.key, missing.scope, near={link: ""}, why=why)
     can_restore = "restore" in context.tools
     hint = "Use restore to bring it back." if can_restore else "It is in the trash; history shows what it was."
     return NotFound(found.kind, found.key, missing.scope, why=Reason(f"was deleted{when}", hint, is_deleted=True))

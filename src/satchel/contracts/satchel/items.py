@@ -591,8 +591,7 @@ def _reply_changes(context: Context, args: tools.UpdateItems, named: Sequence[_N
     after = {task.number: task for task in tasks.list_some(context.tx, context.scope, numbers)}
     items = [after[one] if isinstance(one, int) else one for one in changed.items]
     done = "unchanged" if [one.version for one in items] == [one.item.version for one in named] else "updated"
-    homes = dict.fromkeys(f"'{one.project}'" for one in named if one.item.kind != "task")
-    if args.to and (homes or done == "updated"):
+    if args.to and (args.copy or done == "updated"):
         done = f"{'copied' if args.copy else 'moved'} to project '{args.to}'"
     if args.status == "completed":
         for task in (after[number] for number in changed.closed):
@@ -604,8 +603,6 @@ def _reply_changes(context: Context, args: tools.UpdateItems, named: Sequence[_N
                 changed.note(f": {note}", item.name)
     notes = changed.say_notes() + task_answers.describe_staying(context, changed.moved)
     notes += task_answers.describe_closing(context, *(after[one] for one in changed.closed))
-    if args.to and not args.copy and homes:
-        notes.append(f"The originals of prompts and documents are in the trash of project {' and '.join(homes)}.")
     ready, ready_lines = task_answers.show_ready(task_answers.find_unblocked(context, changed.closed), here)
     rows, lines = [], []
     for one, item in zip(named, items, strict=True):
