@@ -450,7 +450,7 @@ def _find_destinations(tx: Tx, scope: Scope, elsewhere: Sequence[Version]) -> di
 def _find_last_changes(found: Sequence[Version]) -> list[Version]:
     """Return the last change of each item by each author, newest first, except notes.
 
-    If they added and updated an item, yield the addition. Items that were completed or cancelled last are left
+    If they added and updated an item, return the addition. Items that were completed or cancelled last are left
     out.
     """
     last: dict[tuple[Author, ItemKind, int], Version] = {}
