@@ -68,7 +68,7 @@ class WrongEdit(Refused):
 
 
 class MissingPart(Refused):
-    """A text has no such heading, or several that a call may mean."""
+    """A text has no such heading, or several that match."""
 
     def __init__(self, heading: str, near: tuple[str, ...], *, is_ambiguous: bool = False) -> None:
         super().__init__(f"{'several headings are' if is_ambiguous else 'there is no heading'} {heading!r}")

@@ -201,9 +201,9 @@ class Prompt(Struct, frozen=True, kw_only=True):
     version: int
     description: str | None = None
     arguments: tuple[Argument, ...] = ()
-    uses: int = 0  # how often it was fetched to be used; no part of its history
+    uses: int = 0  # how often it was fetched to be used; not part of its history
     last_used: Timestamp | None = None
-    expires: Day | None = None  # it is out of date after this day
+    expires: Day | None = None  # the last day on which it is valid
     replaced_by: str | None = None  # the name of another prompt
     is_constant: bool = False  # a template without arguments, which includes other texts
     layer: str = ""  # the personal project, if it was found there and not in the call's project
@@ -408,7 +408,7 @@ class Claim(Struct, frozen=True, kw_only=True):
     holder_key: str
     until: Timestamp  # empty after a release, or if the task is closed
     fence: int  # grows with every claim of the task
-    former_key: str = ""  # the holder from whom the task was taken over and who was not told yet
+    former_key: str = ""  # the holder who lost the task to a takeover, until told
     taken_at: Timestamp = ""
 
 
@@ -512,7 +512,7 @@ class TaskQuery(TextQuery, frozen=True, kw_only=True):
     due_before: str = ""  # the day after the last
     holder_key: str | None = None  # with `ready`: leave out tasks held by others; empty: leave out all held tasks
     has_no_open_subtask: bool = False
-    completed_since: Timestamp = ""  # with `completed`: leave out tasks completed before
+    completed_since: Timestamp = ""  # with `completed` or `cancelled`: leave out tasks closed before
 
 
 class TaskPosition(Struct, frozen=True):
@@ -529,10 +529,10 @@ class Outdated(Struct, frozen=True):
 
     kind: str
     name: str
-    day: str  # on which it expired, or else of its last change
+    day: str  # the day on which it expired, or of its last change
     expires: str | None  # None if it is not expired
     replaced_by: str | None
-    count: int  # of all that are out of date in its project
+    count: int  # the number of such items in its project
 
 
 class TagCount(Struct, frozen=True):
@@ -600,7 +600,7 @@ class Item(Struct, frozen=True):
 
 
 class Version(Struct, frozen=True):
-    """A change of one item, by which the item got a new version; or a note on a task."""
+    """A change of one item, which made a new version; or a note on a task."""
 
     number: int  # in the order of all changes
     kind: ItemKind

@@ -390,7 +390,7 @@ def test_a_line_is_remembered_and_the_brief_answer_begins_with_it(satchel: Comma
         r"Ready:\n#1 Write the docs, high\n"
         rf"Completed since {day}T{time}Z, the last 24 hours, because your last change is in them:\n"
         rf"{time} #3 Old by a person with satchel\n"
-        r"The tool catch_up of the MCP server satchel tells more\.\n",
+        r"For more, call the tool catch_up of the MCP server satchel\.\n",
         shown,
     )
 

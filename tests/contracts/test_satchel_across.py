@@ -245,7 +245,7 @@ def test_an_item_of_another_project_is_printed_with_its_project(client: Client) 
     assert read["linked_from"] == ["#1 Dig", "#2 Rake @garden", "satchel://prompt/letter Letter", f"{TONE} Tone"]
     assert ok(client, "get_task", task="2")["task"]["links"] == [BEDS]
     renamed = ok(client, "update_resource", project="garden", resource="beds.md", name="rows.md")["notes"]
-    assert renamed[1] == f"Correct what still refers to beds.md: #1, #2, satchel://prompt/letter, {TONE}."
+    assert renamed[1] == f"Correct the items that still refer to beds.md: #1, #2, satchel://prompt/letter, {TONE}."
     given = {"name": "start-task", "arguments": {"task": "2"}}
     said = client.request("prompts/get", given)["result"]["messages"][0]["content"]["text"]
     assert "- rows.md: satchel://resource/garden/rows.md\n" in said

@@ -57,7 +57,8 @@ def test_it_reports_changes_claims_and_ready_tasks(
     ok(own, "update_prompt", prompt="review", content="y")
     ok(own, "update_task", task=1, note="The guide is whole.")
     ok(own, "complete_task", task=1, note="All pages are done:\nsee docs/guide.md")
-    ok(own, "update_task", task=5, status="cancelled")
+    dropped = ok(own, "update_task", task=5, status="cancelled", note="Dropped: no budget")
+    assert dropped["notes"] == ["The note was added."]
     claimed = ok(own, "claim_task", task=2)
     other = serve("mcpkg", store, NEWEST, "--user", BOB)
     other.call("create_resource", {"name": "guide", "uri": "x:guide", "content": "x"})
@@ -74,9 +75,9 @@ def test_it_reports_changes_claims_and_ready_tasks(
         "period": Like(r"since [^ ]+Z, the last 24 hours, because your last change is in them"),
         "marker": Like("[A-Za-z0-9_=-]+"),
         "completed": [Like(rf"{CLOCK} #1 Write docs by satchel-tests: All pages are done: see docs/guide\.md")],
+        "cancelled": [Like(rf"{CLOCK} #5 Old by satchel-tests: Dropped: no budget")],
         "done": [
             Like(rf"{CLOCK} user 22222222, satchel-tests deleted document guide"),
-            Like(rf"{CLOCK} satchel-tests cancelled #5 Old"),
             Like(rf"{CLOCK} satchel-tests added prompt review"),
             Like(rf"{CLOCK} satchel-tests added 2 tasks: #2 Fix login, #3 Deploy"),
         ],
@@ -99,6 +100,8 @@ def test_it_reports_changes_claims_and_ready_tasks(
         Like(r"Since [^ ]+Z, the last 24 hours, because your last change is in them:"),
         "Completed:",
         *(f"- {one}" for one in answer["completed"]),
+        "Cancelled:",
+        *(f"- {one}" for one in answer["cancelled"]),
         "Changes:",
         f"- {answer['done'][0]}",
         "Yours:",
@@ -241,7 +244,7 @@ def test_moves_are_told_in_both_projects(own: Client) -> None:
     there = ok(own, "catch_up", project="web")
     assert there["done"] == [
         Like(rf"{CLOCK} satchel-tests moved #1 Far here"),
-        Like(rf"{CLOCK} satchel-tests added 2 prompts: a, b"),
+        Like(rf"{CLOCK} satchel-tests moved 2 prompts here: a, b"),
     ]
 
 
@@ -291,10 +294,11 @@ def test_a_task_is_reported_as_cancelled_reopened_or_updated(own: Client) -> Non
     ok(own, "update_task", task=4, status="pending")
     ok(own, "complete_task", task=3)
     ok(own, "delete", items=["#3"])
-    assert ok(own, "catch_up", since=marker)["done"] == [
+    answer = ok(own, "catch_up", since=marker)
+    assert answer["cancelled"] == [Like(rf"{CLOCK} #2 Two by satchel-tests")]
+    assert answer["done"] == [
         Like(rf"{CLOCK} satchel-tests deleted #3 Three"),
         Like(rf"{CLOCK} satchel-tests reopened #4 Four"),
-        Like(rf"{CLOCK} satchel-tests cancelled #2 Two"),
         Like(rf"{CLOCK} satchel-tests updated #1 First"),
     ]
 
@@ -331,3 +335,16 @@ def test_it_reports_only_served_kinds(own: Client, store: str, serve: Callable[.
         toolset == "documents",
     )
     assert len(answer["done"]) == 1
+
+
+@both_engines
+def test_an_addition_is_told_with_its_own_time(own: Client, database: Database) -> None:
+    ok(own, "add_resources", resources=[{"name": "spec.md", "content": "x"}])
+    with database.write() as tx:
+        tx.run("update revisions set at = '2026-05-02T10:00:00.000000Z'")
+    ok(own, "add_tasks", lines=["Later"])
+    ok(own, "update_resource", resource="spec.md", expires="2999-01-01")
+    assert ok(own, "catch_up", since="2026-05-01")["done"] == [
+        Like(rf"{CLOCK} satchel-tests added #1 Later"),
+        "2026-05-02 satchel-tests added document spec.md",
+    ]

@@ -159,7 +159,7 @@ def test_a_document_is_renamed_and_every_way_back_knows_it(client: Client) -> No
     assert ok(client, "update_resource", resource="a.md", name="c d.md", content="two") == {
         "project": "default",
         "resource": {"name": "c-d.md", "size": 3, "version": 2},
-        "notes": ["a.md was renamed to c-d.md.", "Correct what still refers to a.md: #1."],
+        "notes": ["a.md was renamed to c-d.md.", "Correct the items that still refer to a.md: #1."],
     }
     assert ok(client, "search", query="c-d")["hits"][0]["reference"] == "c-d.md"
     assert refusal(client, "read_resource", resource="a.md")["code"] == "not_found"

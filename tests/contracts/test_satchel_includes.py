@@ -8,7 +8,7 @@ from tests.support.satchel import ok, refusal, result_of, wrong
 from tests.support.stdio import Client
 from tests.support.variants import both_engines
 
-FIRST = "Add what it includes first, or give arguments: [] to keep it as plain text."
+FIRST = "Add the included text first, or give arguments: [] to keep it as plain text."
 
 
 def fill(client: Client, prompt: str, project: str = "default", **values: str) -> str:
@@ -113,7 +113,9 @@ def test_a_text_whose_only_tag_is_an_include_is_a_template(client: Client) -> No
     ok(client, "restore", item="p", version=3)
     assert fill(client, "p") == "Bye. Be brief."
     moved = notes(client, "update_items", items=["p"], to="garden")
-    assert moved[0] == "p: It includes tone.md, which project garden lacks."
+    assert moved[1] == "p: It includes tone.md, which project garden lacks."
+    save(client, "q", content)
+    assert "notes" not in ok(client, "update_items", items=["q", "tone.md"], to="garden", copy=True)
 
 
 @pytest.mark.parametrize(
@@ -124,7 +126,10 @@ def test_a_text_whose_only_tag_is_an_include_is_a_template(client: Client) -> No
         ("{% include ['a', 'b'] %}", 'line 1: write one name in quotes, such as {% include "tone.md" %}'),
         ('{% include "logo.png" %}', "document 'logo.png' is binary and cannot be included"),
         ('{% include "broken" %}', "line 1: broken:2: Expected an expression, got 'end of statement block'"),
-        ('{% include "large" %}{% include "larger" %}', "it has more than 1048576 bytes with what it includes"),
+        (
+            '{% include "large" %}{% include "larger" %}',
+            "it has more than 1048576 bytes with the texts that it includes",
+        ),
         ('{% include "p" %}', "line 1: texts include each other in a circle: p → p"),
         ('{% include "part" %}', "line 1: texts include each other in a circle: p → part → p"),
     ],
@@ -190,7 +195,7 @@ def test_deleting_or_moving_what_is_included_says_who_includes_it(client: Client
     ok(client, "restore", item="tone.md")
     assert fill(client, "letter") == "Be brief."
     assert lost in notes(client, "update_items", items=["tone.md"], to="garden")
-    ok(client, "restore", item="tone.md")
+    ok(client, "restore", item="satchel://resource/garden/tone.md")
     assert lost not in notes(client, "update_items", items=["tone.md", "letter"], to="garden")
     keep(client, "motto", "Per aspera", project="personal")
     save(client, "card", '{% include "motto" %}', project="garden")

@@ -51,7 +51,7 @@ def test_deleting_items_of_every_kind_reports_the_references_to_them(own: Client
         ok(own, "restore", item=item)
     assert text(own, "delete", items=[2, "satchel://resource/guide.md"]) == (
         "1 task and 1 document deleted:\n#2 Fix login\ndocument guide.md\n"
-        "#2 was referred to by #3, satchel://prompt/review.\nguide.md was referred to by satchel://prompt/review."
+        "#3 waited for #2.\n#2 was referred to by satchel://prompt/review.\nguide.md was referred to by satchel://prompt/review."
     )
 
 
@@ -107,9 +107,7 @@ def test_a_prompt_is_not_taken_for_one_of_several_tasks_of_its_name(own: Client,
 
 def test_deleting_a_blocker_lists_what_became_ready_and_changes_no_other_task(own: Client) -> None:
     ok(own, "complete_task", task=2)
-    assert text(own, "delete", items=["#1"]) == (
-        "Deleted #1 Write docs\n#1 was referred to by #3.\nReady now:\n#3 Deploy"
-    )
+    assert text(own, "delete", items=["#1"]) == ("Deleted #1 Write docs\n#3 waited for #1.\nReady now:\n#3 Deploy")
     assert ok(own, "get_task", task=3)["task"]["version"] == 1
     assert "ready" not in ok(own, "delete", items=["#2"])  # it was completed, so it blocked nothing
 
@@ -356,26 +354,51 @@ def test_tags_of_prompts_and_tasks_change_together(own: Client) -> None:
     }
 
 
+@both_engines
 def test_items_move_to_another_project(own: Client) -> None:
     answer = ok(own, "update_items", items=["review", "guide.md", "#2"], to="other")
     assert answer == {
         "project": "default",
         "items": [
-            {"kind": "prompt", "name": "review", "title": "Review", "version": 1, "tags": ["docs"], "project": "other"},
-            {"kind": "document", "name": "guide.md", "size": 27, "version": 1, "project": "other"},
+            {"kind": "prompt", "name": "review", "title": "Review", "version": 2, "tags": ["docs"], "project": "other"},
+            {"kind": "document", "name": "guide.md", "size": 27, "version": 2, "project": "other"},
             {"number": 2, "title": "Fix login", "project": "other", "version": 2},
         ],
-        "notes": [
-            "review, guide.md, #2 moved from default to other.",
-            "The originals of prompts and documents are in the trash of project 'default'.",
-        ],
+        "notes": ["review, guide.md, #2 moved from default to other."],
     }
     assert numbers(own, project="other") == [2]
     assert ok(own, "get_prompt", prompt="review", project="other")["prompt"]["linked_from"] == [
         "satchel://resource/other/guide.md"
     ]
     assert refusal(own, "get_prompt", prompt="review")["code"] == "not_found"
-    assert ok(own, "restore", item="review")["restored"]["version"] == 3
+    assert refusal(own, "restore", item="review")["near"] == ["satchel://prompt/other/review"]
+    seen = text(own, "catch_up"), text(own, "catch_up", project="other")
+    assert "moved prompt review to other" in seen[0] and "moved prompt review here" in seen[1]
+    feed = ok(own, "history", project="other")["changes"]
+    assert [(one["item"], one["action"]) for one in feed[:3]] == [
+        ("#2", "move"),
+        ("guide.md", "move"),
+        ("review", "move"),
+    ]
+
+
+@both_engines
+def test_a_moved_prompt_keeps_its_past_and_moves_back(own: Client) -> None:
+    ok(own, "add_prompts", prompts=[{"title": "Review", "content": "z"}], project="other")
+    ok(own, "update_prompt", prompt="review", content="Second", label="live")
+    answer = ok(own, "update_items", items=["review", "guide.md"], to="other")
+    assert answer["notes"][:2] == [
+        "review: The name review is taken there, so review-2 is used.",
+        "review: The title Review is taken there, so Review (2) is used.",
+    ]
+    link = "satchel://prompt/other/review-2"
+    assert [one["version"] for one in ok(own, "history", item=link)["versions"]] == [3, 2, 1]
+    assert ok(own, "get_prompt", prompt=link)["prompt"]["labels"] == [{"label": "live", "version": 2}]
+    assert "review-2" in text(own, "search", query="Second", project="other")
+    assert ok(own, "search", query="Second")["hits"] == []
+    assert ok(own, "restore", item=link, version=1)["restored"]["item"] == "review-2"
+    ok(own, "restore", item="satchel://resource/other/guide.md")
+    assert [one["version"] for one in ok(own, "history", item="guide.md")["versions"]] == [3, 2, 1]
 
 
 def test_the_originals_are_where_they_were_and_nothing_moves_twice(own: Client) -> None:
@@ -385,7 +408,6 @@ def test_the_originals_are_where_they_were_and_nothing_moves_twice(own: Client) 
     assert answer["notes"] == [
         "plan.md moved from other to third.",
         "review, #1 moved from default to third.",
-        "The originals of prompts and documents are in the trash of project 'other' and 'default'.",
     ]
     assert text(own, "update_items", items=["#1"], to="third") == (
         "1 task unchanged:\n#1 Write docs +docs @third, version 2\n#1 was in project third already."

@@ -121,9 +121,9 @@ def test_a_deleted_prompt_keeps_its_labels_and_a_copy_has_none(client: Client) -
     ok(client, "delete", items=["greet"])
     ok(client, "restore", item="greet")
     assert fill(client, "greet@production", who="Ann") == "Hello Ann"
-    moved = ok(client, "update_items", items=["greet"], to="garden")
+    copied = ok(client, "update_items", items=["greet"], to="garden", copy=True)
     lost = "greet: Its labels (production) stay with the original, because they name its versions."
-    assert moved["notes"][0] == lost
+    assert copied["notes"] == [lost]
     found = refusal(client, "get_prompt", prompt="greet@production", project="garden")
     assert found["hint"] == "It has no labels: update_prompt with label sets one."
 

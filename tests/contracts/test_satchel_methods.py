@@ -220,6 +220,12 @@ def test_start_task_renders_a_task_with_what_it_needs(filled: str, ask: Callable
                 }
             ],
         }
+    for tool in ("get_prompt", "render_prompt"):
+        assert ask("tools/call", name=tool, arguments={"prompt": "start-task"})["structuredContent"]["error"] == {
+            "code": "not_found",
+            "message": "Prompt 'start-task' is offered by prompts/get only.",
+            "hint": "Call get_task, which returns a task with what belongs to it.",
+        }
     assert ask("prompts/get", name="start-task") == wrong(NO_TASK)
     assert ask("prompts/get", name="start-task", arguments={"task": ""}) == wrong(NO_TASK)
     assert ask("prompts/get", name="start-task", arguments={"task": " "}) == wrong(NO_TASK)
@@ -386,6 +392,10 @@ def test_arguments_are_completed(filled: str, ask: Callable[..., Any]) -> None:
     everything = complete(ask, "satchel://prompt/{name}", "name")
     assert everything == ["greeting", "literal-x", "tagger", "büro:brief", "desk:letter", "desk:plain"]
     assert complete(ask, "nope", "x")["message"] == "Prompt 'nope' not found"
+    link = "satchel://prompt/garden/nope"
+    missing = ask("completion/complete", ref={"type": "ref/prompt", "name": link}, argument={"name": "x", "value": ""})
+    assert missing["error"]["message"] == f"Prompt '{link}' not found"
+    assert ask("prompts/get", name=link)["error"]["message"] == f"Prompt '{link}' not found"
     assert complete(ask, "greeting", "nope")["data"]["details"] == "Prompt 'greeting' has no argument nope"
     assert complete(ask, "start-task", "nope")["data"]["details"] == "Prompt 'start-task' has no argument nope"
     assert complete(ask, "satchel://nope/{x}", "x")["code"] == -32602

@@ -48,7 +48,7 @@ def test_a_plan_with_subtasks_is_added_completed_and_taken_apart(agent: Client) 
     # The tasks of a refused call have no numbers.
     assert refusal(agent, "add_tasks", lines=["A in:2", "B in:1"]) == {
         "code": "invalid_argument",
-        "message": "lines[0]: Some lines are subtasks of each other: 1 → 2 → 1.",
+        "message": "lines[0]: A task cannot be a subtask of itself: task 1 'A' → task 2 'B' → task 1 'A'.",
         "hint": HINT,
         "argument": "lines",
     }
@@ -154,3 +154,21 @@ def test_the_next_task_is_a_subtask_before_its_parent(agent: Client) -> None:
     assert ok(agent, "claim_task")["task"]["number"] == 2
     ok(agent, "complete_task", task=2)
     assert ok(agent, "claim_task")["task"]["number"] == 1
+
+
+def test_a_move_names_the_subtasks_that_stay_and_pages_name_all(agent: Client) -> None:
+    ok(agent, "add_tasks", lines=["Launch\n  - Build\n  - Test\n  - Talk"])
+    assert ok(agent, "update_items", items=["#1", "#3"], to="web")["notes"] == [
+        "#1, #3 moved from default to web.",
+        "2 subtasks of #1 stay in default: #2, #4.",
+    ]
+    ok(agent, "update_items", items=["#2"], to="web")
+    assert ok(agent, "update_task", task=1, to="default")["notes"] == [
+        "#1 moved from web to default.",
+        "2 subtasks of #1 stay in web: #2, #3.",
+    ]
+    page = agent.request("resources/read", {"uri": "satchel://task/1"})["result"]["contents"][0]["text"]
+    listed = "## Subtasks\n\n- #2 Build @web in:#1\n- #3 Test @web in:#1\n- #4 Talk @default in:#1\n"
+    assert listed in page
+    given = {"name": "start-task", "arguments": {"task": "1"}}
+    assert listed.rstrip() in agent.request("prompts/get", given)["result"]["messages"][0]["content"]["text"]

@@ -469,10 +469,12 @@ def test_the_error_for_a_circle_names_the_tasks_in_it(own: Client, database: Dat
     assert refusal(own, "update_task", task=1, blocked_by=["#3"]) == say("#1 → #3 → #2 → #1")
     ok(own, "add_task", title="E", blocked_by=["#5"])
     for lines, circle in (
-        (["A after:2", "B after:1"], "1 → 2 → 1"),
-        (["#7 A after:#8", "#8 B after:#7"], "#7 → #8 → #7"),
+        (["A after:2", "B after:1"], "task 1 'A' → task 2 'B' → task 1 'A'"),
+        (["#7 A after:#8", "#8 B after:#7"], "#7 'A' → #8 'B' → #7 'A'"),
+        (["E: about it", "A after:3", "Write docs after:3"], "task 3 'Write docs' → task 3 'Write docs'"),
     ):
-        message = f"lines[0]: Some lines wait for each other: {circle}."
+        place = 2 if "docs" in circle else 0
+        message = f"lines[{place}]: A task cannot wait for itself: {circle}."
         assert refusal(own, "add_tasks", lines=lines) == wrong(message, "lines", "Remove one of the after: parts.")
     with database.write(Scope(user=ADA, projects=("default",))) as tx, pytest.raises(WrongArgument) as refused:
         tasks.update(tx, tx.scope, 1, TaskPatch(blocked_by=[6]))

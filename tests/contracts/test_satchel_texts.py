@@ -74,7 +74,7 @@ def test_an_edit_that_does_not_fit_changes_nothing(client: Client) -> None:
         **wrong(
             "edits[0].old does not occur in the text. Nothing was changed.",
             "edits",
-            "The most similar line is 3: four five six.",
+            "The most similar text is 'four five six' in line 3.",
         ),
         "near": {"line": 3, "text": "four five six"},
     }
@@ -155,6 +155,15 @@ def read(request: pytest.FixtureRequest, client: Client) -> Callable[..., Any]:
 
     read.add = add  # type: ignore[attr-defined]
     return read
+
+
+def test_a_missing_number_is_answered_with_the_nearest_of_its_chapter(read: Any) -> None:
+    read.add("# Aurora\n## 1.1 Goals\n## 7.1 Names\n## 7.2 Scope\n## 7.20 Ports\n## 8.22 End")
+    near = "7.2 Scope", "7.20 Ports", "7.1 Names"
+    assert read(heading="7.22")[0] == {
+        **missing("The text has no heading '7.22'.", f"Did you mean {' or '.join(near)}?", *near),
+        "argument": "heading",
+    }
 
 
 def test_a_part_is_read_by_lines_or_by_heading(read: Any) -> None:

@@ -137,6 +137,9 @@ def test_a_new_name_for_a_prompt_gets_advice(client: Client) -> None:
 def test_arguments_that_other_systems_have_are_explained(client: Client) -> None:
     for tool, given, said in (
         ("update_task", {"task": 1, "assignee": "ann"}, "Tasks have no assignee; claim_task says who works on one."),
+        ("update_task", {"task": 1, "reminder": "9:00"}, "Tasks have no reminder; catch_up lists tasks due today or"),
+        ("add_task", {"title": "x", "estimate": "2h"}, "Tasks have no estimate; write it in the description."),
+        ("list_tasks", {"sort": "due"}, "Lists have a fixed order: open tasks by priority, then by due day."),
         ("add_task", {"title": "x", "recurrence": "week"}, "Tasks do not repeat; add the next one with add_tasks."),
         ("delete", {"items": ["#1"], "permanent": True}, "Deleted items stay in the trash until a person purges them."),
         ("list_prompts", {"deleted": True}, "To see what was deleted, use history."),

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from satchel.errors import VersionMissing
-from satchel.model import Scope, TaskPatch
-from satchel.services import diffs, history, restoring, tasks
+from satchel.model import DocumentDraft, PromptDraft, Scope, TaskPatch
+from satchel.services import copying, diffs, documents, history, prompts, restoring, tasks
 from satchel.storage.database import Database, open_database
 from tests.attacks.worlds import ENGINES, find_addresses
 from tests.history.store import ADA, add_projects, add_task, delete_task, read, write
@@ -47,6 +48,34 @@ def test_a_token_sees_the_versions_of_a_task_from_where_it_may_look(world: World
             act(tx, OPEN, item, 1)
         assert missing.value.kept == (2,)
     assert read(world.database, ADA, lambda tx: history.read_version(tx, ADA, item, 1)).state.title == "Moved"
+
+
+def test_a_moved_prompt_or_document_hides_what_it_was_elsewhere_and_an_undo_moves_it_back(world: World) -> None:
+    both, secret = replace(OPEN, projects=("open", "secret")), replace(ADA, project="secret")
+    prompt = PromptDraft(title="Tone", content="Kind words in satchel://prompt/x", tags=["style"])
+    document = DocumentDraft(name="d.md", uri="satchel://resource/d.md", content="See satchel://prompt/x")
+    write(world.database, secret, lambda tx: prompts.add(tx, secret, prompt))
+    write(world.database, secret, lambda tx: documents.add(tx, secret, document))
+    there = replace(both, project="secret")
+    with world.database.write(there) as tx:
+        for one in (prompts.get_by_name(tx, there, "tone"), documents.get_by_name(tx, there, "d.md")):
+            copying.move(tx, there, one, "open")
+    for item, text in (("satchel://prompt/tone", prompt.content), ("satchel://resource/d.md", document.content)):
+        with world.database.write(OPEN) as tx:
+            found, versions, _ = history.list_versions(tx, OPEN, item)
+            assert ([(one.version, one.action) for one in versions], found.content) == ([(2, "move")], text)
+            assert prompts.list_tags(tx, OPEN)[0].name == "style"
+            with pytest.raises(VersionMissing):
+                history.read_version(tx, OPEN, item, 1)
+        with world.database.read(both) as tx:
+            assert history.read_version(tx, both, item, 1).version == 1
+    with world.database.write(both) as tx:
+        restoring.undo(tx, both)
+    with world.database.read(there) as tx:
+        back = prompts.get_by_name(tx, there, "tone"), documents.get_by_name(tx, there, "d.md")
+        assert [(one.version, one.content) for one in back] == [(3, prompt.content), (3, document.content)]
+    alone = read(world.database, OPEN, lambda tx: history.list_changes(tx, OPEN)[0])
+    assert {one.key for one in alone if one.revision.kind in ("prompt", "document")} == {"?"}
 
 
 def test_a_token_reads_and_restores_around_blockers_that_it_may_not_see(world: World) -> None:

@@ -66,12 +66,13 @@ def test_a_version_of_a_prompt_gets_a_label_and_loses_it(ada: Visitor) -> None:
     ada.post("/p/default/prompts/new", title="Tone", content="Be brief.")
     path = "/p/default/prompts/tone"
     ada.post(f"{path}/edit", title="Tone", content="Be kind.", version="1")
-    assert "production is version 1 now." in text_of(ada.post(f"{path}/label", label="production", version="1"))
+    labelled = text_of(ada.post(f"{path}/label", label="production", version="1"))
+    assert "Label production is on version 1 now." in labelled
     assert "production: version 1 Remove" in text_of(ada.get(path))
     assert "1 production" in text_of(ada.get(f"{path}/versions"))
     assert "can have up to 64 letters" in text_of(ada.post(f"{path}/label", label="a b"))
     removed = text_of(ada.post(f"{path}/label", label="production", do="remove"))
-    assert "Removed the label production." in removed and "production: version" not in removed
+    assert "Removed label production." in removed and "production: version" not in removed
 
 
 def test_a_prompt_that_includes_a_document_is_filled_in(ada: Visitor) -> None:

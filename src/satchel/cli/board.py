@@ -179,7 +179,7 @@ class _Live:
                 self._board.choose(number)
 
     def _asks(self, key: str, task: Row) -> bool:
-        """Ask the user, once for a key and a task, before a task changes that an agent holds."""
+        """Ask the user to press the key again, if it changes a task that an agent holds; return whether it asked."""
         own = tasks.make_holder(self._session.scope.author.client, "", self._session.scope).name
         asked, self._asked = self._asked, None
         if task.get("holder", own) == own or asked == (key, task["number"]):

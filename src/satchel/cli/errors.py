@@ -34,7 +34,7 @@ from satchel.errors import (
     WrongArgument,
     WrongEdit,
 )
-from satchel.model import ALL_PROJECTS, Scope, uri_of
+from satchel.model import ALL_PROJECTS, ItemKind, Scope, uri_of
 
 if TYPE_CHECKING:
     from satchel.services.wording import Voice
@@ -112,7 +112,7 @@ def end(
 
 _NEXT_ARGUMENT = {  # by field and rule
     ("content", "contentEncoding"): "Name a binary type with --mime-type.",
-    ("content", "include"): "Add what it includes first, or keep it as plain text with --plain.",
+    ("content", "include"): "Add the included text first, or keep it as plain text with --plain.",
     ("content", "template"): "Correct it, or keep it as plain text with --plain.",
     ("prompt", "readOnly"): "Save a copy with: satchel prompt add",
 }
@@ -203,24 +203,27 @@ def _explain_personal(error: NotFound, database: "Database") -> tuple[str, str] 
 
 def _explain_trashed(error: NotFound, database: "Database", scope: Scope) -> tuple[str, str] | None:
     """Explain that an item was moved, or how to restore it from the trash; None if it was neither moved nor deleted."""
-    from satchel.services import lookup
+    from satchel.services import history, lookup
 
     if error.kind not in ("prompt", "document", "task", "project"):
         return None
     uri = error.key if "://" in error.key else uri_of(error.kind, error.key.removeprefix("#"))
     try:
         with database.read(scope) as tx:
-            found = lookup.find(tx, replace(scope, project=error.scope.project), uri)
-            moved_to = lookup.find_destination(tx, scope, found) if found.is_deleted else None
+            there = replace(scope, project=error.scope.project)
+            kinds: list[ItemKind] = [one for one in lookup.NAMED[:2] if one == error.kind]
+            moved = history.find_moved(tx, there, kinds, uri)
+            if moved is not None:
+                item, project, _ = moved
+                name = lookup.without_scheme(item.kind, uri)
+                what, renamed = make_voice().name_item(item.kind, name), "" if item.name == name else f" as {item.name}"
+                return f"{what} was moved to project '{project}'{renamed}", f"Name that project: add -p {project}"
+            found = lookup.find(tx, there, uri)
     except Refused:
         return None
     if not found.is_deleted:
         return None
     what = make_voice().name_item(found.kind, found.key)
-    if moved_to is not None:
-        there, name = moved_to
-        renamed = "" if name == found.name else f" as {name}"
-        return f"{what} was moved to project '{there}'{renamed}", f"Name that project: add -p {there}"
     restore = restore_command(found.kind, found.key, error.scope.project)
     return f"{what} is in the trash", f"Bring it back with: {restore}"
 

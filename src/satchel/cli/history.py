@@ -40,7 +40,9 @@ _PAGE = 500  # changes of the audit trail per transaction, so that a slow reader
 @click.option(
     "--since", metavar="TIME", default="", help="Changes since 2h, 3d, yesterday, monday, a day or a UTC time."
 )
-@click.option("--until", metavar="TIME", default="", help="Changes until a time in the same forms, or a day's end.")
+@click.option(
+    "--until", metavar="TIME", default="", help="Changes until a time in the same forms; a day counts to its end."
+)
 @click.option(
     "--by", metavar="WHO", default="", help="Changes by you, person, model, a user, token, client or contract."
 )

@@ -162,7 +162,7 @@ def cli(
     for client in chosen:
         try:
             if with_hooks and clients:
-                hooks.find_hook(client)  # fails before anything is written
+                hooks.find_hook(client)  # raises before anything is written
             if prints:
                 snippet = changes.write_snippet(client, name, target)
                 report.add(

@@ -40,7 +40,7 @@ expected_version_option = click.option(
 
 def age_options(run: Callable[..., None]) -> Callable[..., None]:
     """Add the options that say how long an item is valid, and what replaces it."""
-    help = "It is out of date after this day, YYYY-MM-DD; '' for never."
+    help = "The last day on which it is valid, YYYY-MM-DD; '' removes it."
     expires = click.option("--expires", metavar="DAY", help=help)
     replaced = click.option("--replaced-by", metavar="REF", help="What to use instead; '' removes it.")
     return expires(replaced(run))
@@ -174,13 +174,11 @@ def _add_transfer(group: click.Group, kind: Kind, verb: str, past: str) -> None:
     help = f"{verb.capitalize()} {kind}s to another project, all or none."
     if kind == "task":
         help += " A copy is open, and has no notes." if verb == "copy" else ""
-    elif verb == "move":
-        help += " Their history stays in the trash of the old project."
 
     def transfer(
         session: Session, refs: tuple[str, ...], to: str, is_renamed: bool = False, *, yes: bool = True
     ) -> None:
-        from satchel.services import copying, projects  # takes 20 ms, which `--help` need not wait for
+        from satchel.services import copying, projects, templates  # takes 20 ms, which `--help` need not wait for
 
         if verb == "move" and kind != "task" and to == session.scope.project:
             raise click.UsageError(f"They are already in project '{to}'. Name another project with --to.")
@@ -191,7 +189,12 @@ def _add_transfer(group: click.Group, kind: Kind, verb: str, past: str) -> None:
             projects.get(tx, session.scope, to)  # checked first, because this error is not about an item
             found = [_find(tx, session.scope, kind, verb, ref) for ref in refs]
             items = {one.number: one for one in found}  # each item once
-            return [transfer_one(tx, session.scope, one, to, renames=is_renamed) for one in items.values()]
+            done = [transfer_one(tx, session.scope, one, to, renames=is_renamed) for one in items.values()]
+            there = projects.enter(session.scope, to)
+            return [
+                (one, (*notes, *templates.describe_missing(tx, there, one)) if isinstance(one, Prompt) else notes)
+                for one, notes in done
+            ]
 
         try:
             changed = session.transact(change)

@@ -17,10 +17,11 @@ from satchel.model import ALL_PROJECTS
 
 _MOST = 50  # the limit of hits in one answer of the tool
 _BRIEF = 400  # tokens
-_MORE = "The tool catch_up of the MCP server satchel tells more."
+_MORE = "For more, call the tool catch_up of the MCP server satchel."
 _COMMANDS = {  # the commands that do what these tools do
     "list_tasks": "satchel task list",
     "list_tasks with status completed": "satchel task list --status completed",
+    "list_tasks with status cancelled": "satchel task list --status cancelled",
     "list_tasks with status in_progress": "satchel task list --status in-progress",
     "list_tasks with due overdue": "satchel task list --due overdue",
     "list_tasks with due today": "satchel task list --due today",
@@ -82,7 +83,7 @@ def catch_up(session: Session, since: str | None, brief: bool, hook: str | None)
 
 
 def _write_brief(value: dict[str, Any]) -> str:
-    """Write the most important parts of the answer, for models, by whole lines; empty for an empty project."""
+    """Return the most important lines of the answer, for models; an empty text for an empty project."""
     held = [
         count(value[key], key[:-1].replace("_", " ")) for key in ("prompts", "documents", "open_tasks") if key in value
     ]
@@ -106,7 +107,7 @@ def _write_brief(value: dict[str, Any]) -> str:
 
 
 def _list_memories(value: dict[str, Any]) -> list[str]:
-    """Return the newest lines of both memories that fit into half of the brief answer, those of the project first."""
+    """Return the newest lines of both memories, the project's first, that fit into half of the brief answer."""
     lines = [f"(personal) {line}" for line in value.get("personal_memory", ())] + value.get("memory", [])
     kept = _take_fitting(lines[::-1], _BRIEF // 2)
     return ["Remembered:", *kept] if kept else []
@@ -119,7 +120,7 @@ def _take_fitting(lines: Sequence[str], room: int) -> list[str]:
 
 
 def _count_tokens(line: str) -> int:
-    """Estimate the tokens of a line, rather too many: common words and groups of three digits are one token each."""
+    """Estimate the tokens of a line, with a margin: a common word or a group of three digits is one token."""
     return len(re.findall(r"[A-Za-z]{1,6}|[0-9]{1,3}|[^\sA-Za-z0-9]", line)) + 1
 
 

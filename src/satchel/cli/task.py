@@ -318,7 +318,7 @@ def cancel(session: Session, refs: tuple[str, ...], *, yes: bool) -> None:
 @click.option("--note", metavar="TEXT", help="Add a note to the task.")
 @command(in_project=False, as_user=True)
 def accept(session: Session, ref: str, note: str | None) -> None:
-    """Accept a task that waits for review: it is done then."""
+    """Accept a task that waits for review, and mark it as done."""
     _decide(session, ref, "completed", note, "Accepted task {number}: {title}")
 
 
@@ -327,12 +327,12 @@ def accept(session: Session, ref: str, note: str | None) -> None:
 @click.option("--note", metavar="TEXT", help="Say in a note what is missing.")
 @command(in_project=False, as_user=True)
 def return_(session: Session, ref: str, note: str | None) -> None:
-    """Return a task that waits for review: it is open again."""
+    """Return a task that waits for review, and open it again."""
     _decide(session, ref, "pending", note, "Returned task {number}: {title}")
 
 
 def _decide(session: Session, ref: str, status: str, note: str | None, sentence: str) -> None:
-    """Give a task that waits for review its next status."""
+    """Accept or return a task that waits for review."""
     task: Row = session.call("get_task", task=ref).value["task"]
     if task["status"] != "review":
         is_what = name_status(task) or "open"
@@ -361,7 +361,7 @@ def claim(session: Session, ref: str | None, minutes: int | None, wanted: str | 
     if ref is None and wanted is None:
         session.require_default()
     ask_about_held(session, [ref] if ref else [], is_yes=yes, question="Take over")
-    take_over = True if ref else None  # from an agent, if the user agreed
+    take_over = True if ref else None  # the user has agreed to take it from an agent
     answer = session.call("claim_task", task=ref, minutes=minutes, project=wanted, take_over=take_over)
     until = f"Claimed until {answer.value['until']}, fence {answer.value['fence']}"
     session.say(f"{until}:\n{format_whole(answer)}", answer)

@@ -32,7 +32,7 @@ def write_command(client: Client, command: Sequence[str], variables: Mapping[str
 
 
 def find_program(command: str) -> str:
-    """Return the program that a command of ours starts."""
+    """Return the program that one of our commands starts."""
     words = shlex.split(command)
     words = words[words.index("&&") + 1 :] if "&&" in words else words
     return next((word for word in words if word != "env" and "=" not in word), "")
@@ -42,7 +42,7 @@ def plan_install(client: Client, path: str, command: str, scope: Scope) -> Chang
     """Plan the change that sets our hooks in a client's file; None if it is already there.
 
     Raises:
-        UnusableFile: the file cannot be read, or not be changed safely.
+        UnusableFile: the file cannot be read, or cannot be changed safely.
     """
     hook = find_hook(client)
     wanted = _fill(hook.events, command)
@@ -105,7 +105,7 @@ def write_snippet(client: Client, command: str) -> str:
 
 
 def write_answer(client: Client, text: str) -> str:
-    """Return what our hook prints, in the form from which the client takes a text for its model."""
+    """Return the output of our hook: a text for the client's model, in the form that the client reads."""
     hook = find_hook(client)
     if not hook.answer:
         return text
@@ -119,7 +119,7 @@ def write_answer(client: Client, text: str) -> str:
 
 # -- our hooks in a document --------------------------------------------------------------------------------------
 
-_KEYS = ("command", "bash")  # the members in which clients have the command of a hook
+_KEYS = ("command", "bash")  # the members that can hold the command of a hook
 
 
 def _is_ours(entry: Any) -> bool:
@@ -148,7 +148,7 @@ def _find_ours(value: dict[str, Any]) -> list[Path]:
 
 
 def _remove_ours(path: str, text: str, value: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Remove our hooks, and groups, lists and objects that then would be empty; return the text and its value."""
+    """Remove our hooks, and the groups, lists and objects that become empty; return the text and its value."""
     value = deepcopy(value)
     while ours := _find_ours(value):
         place = ours[-1]

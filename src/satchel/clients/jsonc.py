@@ -214,7 +214,7 @@ def remove_member(text: str, path: Sequence[str | int]) -> str:
 
 
 def append_item(text: str, path: Sequence[str], value: Any) -> str:
-    """Append an entry to a list of a document; a missing list and missing objects on the path are made.
+    """Append an entry to a list of a document; a missing list and missing objects on the path are created.
 
     Raises:
         WrongSyntax: the document cannot be read, or a value on the path has another type or occurs twice.

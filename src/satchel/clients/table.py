@@ -30,7 +30,7 @@ class Hook(Struct, frozen=True, kw_only=True):
     events: dict[str, Shape]  # by key in the object `hooks` of the file; the start of a session comes first
     frame: Shape = {}  # other members that the file must have
     folder: str = ""  # the variable with the session's folder, if the command starts in another one
-    answer: tuple[str, ...] = ()  # where JSON on stdout has the text; empty: stdout is the text
+    answer: tuple[str, ...] = ()  # the path of the text in the JSON on stdout; empty: stdout is the text
 
 
 class Client(Struct, frozen=True, kw_only=True):
@@ -51,7 +51,7 @@ class Client(Struct, frozen=True, kw_only=True):
     folders: Paths = ()  # or if one of these folders exists
     user_rule: Paths = ()  # the file with the user's instructions for agents
     project_rule: str = ""  # the same file in a project
-    hook: Hook | None = None  # None: its documentation has none that adds to a session
+    hook: Hook | None = None  # None: its documentation has no hook that adds to a session
     next_step: str = "Restart it."
 
 

@@ -100,7 +100,7 @@ class Context(Struct, frozen=True):
         return self.transactions.open(self, writes=False)
 
     def write(self, lock_timeout: float | None = None) -> AbstractContextManager["Context"]:
-        """Open a write transaction, and yield its context; the call may do nothing afterwards that can fail.
+        """Open a write transaction, and yield its context; whatever the call does afterwards must not fail.
 
         With `lock_timeout`, fail after so many seconds of waiting for other writers.
         """

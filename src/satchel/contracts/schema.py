@@ -309,7 +309,7 @@ def _clean_type(schema: Schema, value: Any, name: str, place: str, *, converts: 
 
 
 def _convert(schema: Schema, kind: str, value: Any) -> Any:
-    """Return a value in the type that it must mean; return any other value unchanged.
+    """Convert a value that can only mean one of the right type; return any other value unchanged.
 
     One value is a list of it, an empty text is an empty list, and a list of one value is that value. A text may be a
     number, true or false, or the only required member of an object.

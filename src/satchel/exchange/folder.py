@@ -88,13 +88,13 @@ def _find_details(document: DocumentEntry, path: str) -> dict[str, Any]:
 
 
 def write_age(entry: PromptEntry | DocumentEntry) -> dict[str, str]:
-    """Return the day on which an entry expires and what replaces it, as far as it has them."""
+    """Return the last valid day and the replacement of an entry, without those that it lacks."""
     fields = {"expires": entry.expires, "replaced_by": entry.replaced_by}
     return {name: value for name, value in fields.items() if value}
 
 
 def read_age(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what `write_age` wrote; YAML reads a day as a date."""
+    """Read the members that `write_age` wrote; YAML reads a day as a date."""
     return {name: str(fields[name]) if fields.get(name) else None for name in ("expires", "replaced_by")}
 
 

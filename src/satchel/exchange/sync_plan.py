@@ -87,7 +87,7 @@ def digest(entry: Entry) -> str:
     """Return a digest of everything that a sync compares. Notes are not compared, because they are only added."""
     if isinstance(entry, PromptEntry):
         texts = [entry.name, entry.title, entry.content, entry.description]
-        constant = ["template"] if entry.is_constant else []  # nothing for others, so that old digests hold
+        constant = ["template"] if entry.is_constant else []  # otherwise omitted: old digests stay valid
         data = msgspec.json.encode([*texts, entry.tags, entry.arguments, *constant, *_list_age(entry)])
     elif isinstance(entry, DocumentEntry):
         values = [entry.name, entry.uri, entry.mime_type, entry.description, isinstance(entry.content, str)]
@@ -95,13 +95,13 @@ def digest(entry: Entry) -> str:
         data = json.dumps(values).encode() + b"\n" + folder.to_bytes(entry)
     else:
         task = [entry.title, entry.description, entry.status, entry.priority, entry.due, entry.tags]
-        parent = [entry.parent] if entry.parent else []  # nothing for others, so that old digests hold
+        parent = [entry.parent] if entry.parent else []  # otherwise omitted: old digests stay valid
         data = json.dumps([*task, sorted(entry.after), *parent]).encode()
     return hashlib.sha256(data).hexdigest()[:32]
 
 
 def _list_age(entry: PromptEntry | DocumentEntry) -> list[str | None]:
-    """Return day and replacement of an entry that has one; otherwise nothing, as before there were any."""
+    """Return the last valid day and the replacement of an entry; nothing if it has neither: old digests stay valid."""
     return [entry.expires, entry.replaced_by] if entry.expires or entry.replaced_by else []
 
 

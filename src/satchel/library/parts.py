@@ -94,7 +94,7 @@ def gather(source: Source, parse: Parse) -> list[Part]:
 
     Raises:
         NeedsFiles: some of the files of a library were not given.
-        WrongParts: the includes are circular, or too deep; in the store also if a text is missing, or a name computed.
+        WrongParts: the includes are circular, or too deep; in the store, a text is missing or a name computed.
     """
     gathering = _Gathering(source, parse)
     gathering.add_parts_of(source.text, (source.path,), None)

@@ -57,7 +57,7 @@ class RenderFailed(Exception):
         self.what = what
         self.line = line
         self.is_exhausted = is_exhausted  # out of time or memory, or the worker died: a retry may succeed
-        self.is_include = is_include  # the template is valid, but not what it includes
+        self.is_include = is_include  # the template is valid, but an included text is not
 
 
 class TemplateNames(Struct, frozen=True):

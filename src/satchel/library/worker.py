@@ -44,7 +44,7 @@ class TemplateFailed(Exception):
         super().__init__(what)
         self.what = what
         self.line = line
-        self.is_include = is_include  # the template is valid, but not what it includes
+        self.is_include = is_include  # the template is valid, but an included text is not
 
 
 class Templates:

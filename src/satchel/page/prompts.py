@@ -151,9 +151,9 @@ def label(visit: Visit) -> Answer:
     name, version = visit.field("label").strip(), visit.number("version")
     if visit.field("do") == "remove":
         visit.write(lambda tx: prompts.remove_label(tx, visit.scope, prompt, name))
-        return Redirect(_link(visit, prompt), f"Removed the label {name}.")
+        return Redirect(_link(visit, prompt), f"Removed label {name}.")
     visit.write(lambda tx: prompts.set_label(tx, visit.scope, prompt, name, version))
-    return Redirect(_link(visit, prompt), f"{name} is version {version or prompt.version} now.")
+    return Redirect(_link(visit, prompt), f"Label {name} is on version {version or prompt.version} now.")
 
 
 def _find(visit: Visit) -> Prompt:

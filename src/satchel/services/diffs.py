@@ -17,7 +17,7 @@ _FIELDS = (
     *("name", "title", "description", "tags", "arguments", "is_constant", "uri", "mime_type"),
     *("priority", "due", "blocked_by", "parent", "review", "expires", "replaced_by"),
 )
-_MOST_BYTES = 32 * 1024 * 1024  # of the versions that are compared for one list
+_MOST_BYTES = 32 * 1024 * 1024  # total size of the versions to compare for one list
 _MOST_COMPARED = 40_000  # pairs of lines to compare for such a list
 _MOST_LINES = 5000  # lines to compare, which takes half a second; beyond this, all are shown as replaced
 _MOST_SHOWN = 1000  # lines to show on each side of such a replacement
@@ -60,7 +60,7 @@ def diff(
 
 
 def list_changed_fields(tx: Tx, item: Item, versions: Sequence[Version]) -> dict[int, tuple[str, ...]]:
-    """Return the fields that each of some versions of an item changed, by the numbers of these changes.
+    """Map the numbers of some changes of an item to the fields that each of them changed.
 
     A text comes with its number of changed lines. The oldest version in history has no fields; neither do versions that
     could only be compared after rebuilding too many bytes.
@@ -97,7 +97,7 @@ def _name_changes(item: Item, change: Version, before: _Compared, after: _Compar
     fields = list(dict.fromkeys("arguments" if name == "is_constant" else name for name in changed))
     if change.action in ("update", "restore") and _find_status(before.state) != _find_status(after.state):
         fields.append("status")
-    if is_task and before.project != after.project and change.action != "move":
+    if item.kind != "project" and before.project != after.project and change.action != "move":
         fields.append("project")
     if before.content != after.content:
         text = "description" if is_task else "content"
@@ -186,7 +186,7 @@ def _compare_fields(old: Sequence[str], new: Sequence[str]) -> list[str]:
 def shorten(lines: Sequence[str], longest: int) -> list[str]:
     """Cut long lines of a difference to the part around the first character in which a line and its new form differ."""
     shown: list[str] = []
-    removed: list[tuple[int, str]] = []  # lines whose new form has not been met, with their positions
+    removed: list[tuple[int, str]] = []  # lines that wait for their new form, with their positions
     for line in lines:
         place = 0
         if line.startswith("-"):

@@ -14,9 +14,9 @@ from typing import Any, Literal, TypeVar
 from msgspec.structs import asdict, replace
 
 from satchel.errors import NotFound, StoreConflict, Taken, VersionConflict, WrongArgument
-from satchel.model import UNSET, Document, DocumentDraft, DocumentPatch, Scope, StoreChange
+from satchel.model import UNSET, Document, DocumentDraft, DocumentPatch, Scope, State, StoreChange
 from satchel.services import recording, rules
-from satchel.services.projects import current, find_within, read_batches
+from satchel.services.projects import current, enter, find_within, read_batches
 from satchel.storage import documents as rows
 from satchel.storage.database import Tx, Violation
 
@@ -156,8 +156,36 @@ def update(tx: Tx, scope: Scope, name: str, patch: DocumentPatch, expected_versi
     return after
 
 
+def move(tx: Tx, scope: Scope, name: str, to: str, *, wanted: State | None = None, renames: bool = True) -> Document:
+    """Move a document to another project; its versions stay with it.
+
+    With `renames`, a name or URI that is taken there becomes the next free one; `wanted` has others than the present.
+
+    Raises:
+        Taken: a document of that project has this name or URI.
+    """
+    before = find_within(tx, scope, "document", rows.find_to_change, "name", name)
+    there = enter(scope, to)
+    project, name, uri = current(tx, there).number, (wanted or before).name, str((wanted or before).uri)
+    if renames:
+        name, uri = choose_free(tx, there, name, uri, before.id)
+    elif not is_free(tx, there, "name", name):
+        raise Taken("document", "name", name, there)
+    elif (holder := rows.find(tx, to, "uri", uri)) is not None:
+        raise Taken("document", "uri", uri, there, holder=holder.name)
+    try:
+        document = rows.move(tx, before, project, name, uri)
+    except Violation as violation:
+        raise Taken("document", "name", name, there) from violation
+    for one, announced in ((scope, before.uri), (there, uri)):
+        tx.changed(StoreChange("project", one.project))
+        _announce(tx, one, announced)
+    recording.update(tx, before, document)
+    return document
+
+
 def is_free(tx: Tx, scope: Scope, field: Literal["name", "uri"], key: str) -> bool:
-    """Return whether no document of the scope's project has a name or a URI."""
+    """Return whether a name or a URI is free in the scope's project."""
     return rows.find(tx, scope.project, field, key) is None
 
 

@@ -8,12 +8,13 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
+from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from satchel import clock
-from satchel.errors import NotFound, StoreConflict, UnknownAuthor, VersionMissing, WrongArgument
+from satchel.errors import Forbidden, NotFound, StoreConflict, UnknownAuthor, VersionMissing, WrongArgument
 from satchel.model import (
     EVERY_CHANGE,
     KINDS,
@@ -37,6 +38,7 @@ from satchel.storage import revisions, trash
 from satchel.storage.database import Cutoffs, Database, Tx
 from satchel.storage.deltas import apply_delta
 from satchel.storage.revisions import LAST, Position
+from satchel.storage.search_words import make_key
 
 LONGEST_NOTE = 120  # characters of a note in a list of changes
 
@@ -44,8 +46,8 @@ _MOST_AUTHORS = 10  # authors that an error names
 _SHOWN = 20  # versions that an error names
 _MOST_SEARCHED = 600  # changes to read for the names of authors
 _MOST_READ = 5000  # changes to read for bursts, and in other projects
-_MOST_MOVES = 500  # deletions that may be moves
-_MOST_RENAMED = 20  # documents, and versions of each, among whose names an old one is sought
+_MOST_MOVES = 500  # moves out of a project among which a name is sought
+_MOST_RENAMED = 20  # documents to search for an old name, and versions of each
 _LARGEST_RENAMED = 256 * 1024  # bytes of such a document
 _PAUSE = 60  # the longest pause within a burst, in minutes
 
@@ -64,9 +66,9 @@ class Burst(Struct, frozen=True, kw_only=True):
     """Changes of the same sort by one author to items of one kind, at short intervals."""
 
     action: Action
-    revisions: tuple[Version, ...]  # the last change of each item, newest first
+    revisions: tuple[Version, ...]  # of each item its last change, or the one that added it, newest first
     entries: tuple[FeedEntry, ...] = ()  # the oldest of them, with their names, oldest first
-    to: str | None = None  # the project to which prompts or documents were moved from here
+    to: str | None = None  # the project to which the items were moved from here
     is_own: bool = False  # by the caller's client
     is_cut: bool = False  # there may be more, because not all changes were read
 
@@ -77,7 +79,7 @@ class Burst(Struct, frozen=True, kw_only=True):
 
 
 class Completion(Struct, frozen=True, kw_only=True):
-    """A completed task, the author of its completion if known, and its last note."""
+    """A closed task, the author who closed it if known, and its last note."""
 
     task: Task
     author: Author | None
@@ -161,8 +163,8 @@ def _list_versions(
     limit: int,
     with_notes: bool = False,
 ) -> list[Version]:
-    """Return the revisions of an item and of deleted items with its name; of a task, only the visible ones."""
-    where = projects.list_allowed(tx, scope) if item.kind == "task" else None
+    """Return the visible revisions of an item and of deleted items with its name."""
+    where = projects.list_allowed(tx, scope) if item.kind != "project" else None
     numbers = [item.number, *item.former]
     return revisions.of_items(
         tx, item.kind, numbers, where, query=query, before=before, limit=limit, with_notes=with_notes
@@ -203,6 +205,33 @@ def find_renamed(tx: Tx, scope: Scope, name: str) -> tuple[Item, Version] | None
             if recording.decode(item.kind, state)[0].name == name:
                 found = revisions.of_items(tx, item.kind, [item.number], before=(version + 2, 0), limit=1)
                 return (item, found[0]) if found else None
+    return None
+
+
+def find_moved(tx: Tx, scope: Scope, kinds: Iterable[ItemKind], reference: str) -> tuple[Item, str, Version] | None:
+    """Return what had a name in the scope's project until it was moved, its project now, and the change that moved it.
+
+    Only the last moves are read. A name that was taken in the other project became one with a number.
+    """
+    where, reference = projects.list_allowed(tx, scope), lookup.split_project(reference)[1]
+    for kind in kinds:
+        name = lookup.without_scheme(kind, reference)
+        moves = revisions.list_moves(tx, projects.current(tx, scope).number, kind, _MOST_MOVES)
+        names = revisions.names_of(tx, kind, [item for item, _ in moves], where)
+        numbered = {*islice(rules.list_free_names(name, ""), 1, 9)}
+        for number, version in moves:
+            now = names.get(number, ("", ""))[0]
+            if now not in numbered and make_key(now) != make_key(name):
+                continue
+            change = revisions.of_items(tx, kind, [number], before=(version + 1, 0), limit=1)[0]
+            try:
+                item = find_known(tx, scope, change)
+                old = now if now not in numbered else read_version_of(tx, scope, item, version - 1).state.name
+            except (NotFound, Forbidden, VersionMissing):
+                continue
+            project = projects.names_of(tx, [item.project or 0]).get(item.project or 0, scope.project)
+            if not item.is_deleted and project != scope.project and old in (now, name):
+                return item, project, change
     return None
 
 
@@ -344,9 +373,10 @@ def find_active_days(tx: Tx, scope: Scope, query: ChangeQuery, days: int) -> Tim
 
 
 def find_time(tx: Tx, scope: Scope, query: ChangeQuery) -> Timestamp:
-    """Return the time since when a query asks for changes.
+    """Return the time from which a query asks for changes.
 
-    For the changes after another one, it is the time of that change, or of the last one before that the scope may see.
+    If it asks for the changes after a given one, return the time of that one, or of the last before it that the scope
+    may see.
     """
     if not query.after:
         return query.since
@@ -365,7 +395,7 @@ def list_elsewhere(tx: Tx, scope: Scope, query: ChangeQuery) -> list[Version]:
     return [one for one in found if one.project is not None]
 
 
-_Who = tuple[bool, str, str, bool]  # whether it is the caller, the user, the program, whether it is a person
+_Who = tuple[bool, str, str, bool]  # is it the caller, the user, the program, is it a person
 
 
 def list_bursts(
@@ -373,20 +403,20 @@ def list_bursts(
 ) -> tuple[list[Burst], bool]:
     """List what each author did, in bursts, and return whether there was more; `client` is the caller's.
 
-    `elsewhere` are the changes in other projects, because a task that was moved has its last change there. The authors
+    `elsewhere` are the changes in other projects, because an item that was moved has its last change there. The authors
     are in the order of their last changes, but the caller comes last. Each burst has the names of some items.
-    Completions are left out, because `list_completed` lists them.
+    Completions and cancellations are left out, because `list_closed` lists them.
     """
     query = _skip_older(tx, scope, query)
     found, has_more = _read_feed(tx, scope, query, _MOST_READ)
-    to = _find_destinations(tx, scope, found, elsewhere)
+    to = _find_destinations(tx, scope, elsewhere)
     found = sorted([*found, *(one for one in elsewhere if one.number in to)], key=lambda one: -one.number)
     bursts: dict[tuple[_Who, ItemKind, Action, str | None], list[list[Version]]] = {}
-    for revision, action in _find_last_changes(found):
+    for revision in _find_last_changes(found):
         author, there = revision.author, to.get(revision.number)
         is_own = author.client == client and author.user in ("", scope.user)
         who = (is_own, author.user, author.client or author.contract, author.caller == "person")
-        of_kind = bursts.setdefault((who, revision.kind, "move" if there else action, there), [])
+        of_kind = bursts.setdefault((who, revision.kind, "move" if there else revision.action, there), [])
         if of_kind and clock.minutes_after(revision.at, _PAUSE) >= of_kind[-1][-1].at:
             of_kind[-1].append(revision)
         else:
@@ -407,43 +437,45 @@ def list_bursts(
     return done, has_more or len(listed) > limit
 
 
-def _find_destinations(tx: Tx, scope: Scope, found: Sequence[Version], elsewhere: Sequence[Version]) -> dict[int, str]:
+def _find_destinations(tx: Tx, scope: Scope, elsewhere: Sequence[Version]) -> dict[int, str]:
     """Map the changes that moved an item out of the project to the name of the project where it is now."""
-    deletions = [one.number for one in found if one.action == "delete" and one.kind != "task"]
-    to = revisions.find_destinations(tx, deletions[:_MOST_MOVES])
-    moves = {one.number: one.project for one in elsewhere if one.kind == "task" and one.action == "move"}
+    moves = {one.number: one.project for one in elsewhere if one.action == "move"}
     here = projects.current(tx, scope).number
-    to |= {number: moves[number] or 0 for number in revisions.find_moved_from(tx, here, list(moves))}
+    to = {number: moves[number] or 0 for number in revisions.find_moved_from(tx, here, list(moves))}
     names = projects.names_of(tx, list(to.values()))
     is_open = set(names.values()) if scope.projects is None else {*scope.projects}
     return {number: names[project] for number, project in to.items() if names.get(project) in is_open}
 
 
-def _find_last_changes(found: Sequence[Version]) -> Iterator[tuple[Version, Action]]:
-    """Yield the last change of each item by each author, except notes; an item that they added first counts as added.
+def _find_last_changes(found: Sequence[Version]) -> list[Version]:
+    """Return the last change of each item by each author, newest first, except notes.
 
-    Items that were completed last are left out.
+    If they added and updated an item, return the addition. Items that were completed or cancelled last are left
+    out.
     """
-    last: dict[tuple[Author, ItemKind, int], tuple[Version, Action]] = {}
+    last: dict[tuple[Author, ItemKind, int], Version] = {}
     for one in found:
         if one.note:
             continue
         key = replace(one.author, session=""), one.kind, one.item
-        newest, action = last.setdefault(key, (one, one.action))
-        if one.action == "add" and action in ("update", "reopen"):
-            last[key] = newest, "add"
-    return ((one, action) for one, action in last.values() if action != "complete")
+        newest = last.setdefault(key, one)
+        if one.action == "add" and newest.action in ("update", "reopen"):
+            last[key] = one
+    kept = [one for one in last.values() if one.action not in ("complete", "cancel")]
+    return sorted(kept, key=lambda one: -one.number)
 
 
-def list_completed(tx: Tx, scope: Scope, since: Timestamp, limit: int, *, after: int) -> tuple[list[Completion], bool]:
-    """List the project's tasks completed since a time, last completed first, and return whether there are more.
+def list_closed(
+    tx: Tx, scope: Scope, status: Literal["completed", "cancelled"], since: Timestamp, limit: int, *, after: int
+) -> tuple[list[Completion], bool]:
+    """List the project's tasks completed or cancelled since a time, last first, and return whether there are more.
 
-    Tasks whose completion is not a change after the one numbered `after` are left out. A caller who may enter all
+    Tasks that were not closed by a change after the one numbered `after` are left out. A caller who may enter all
     projects also gets the tasks of no project. A task that was imported counts from the time at which it was completed,
     not imported.
     """
     wanted = TaskQuery(
-        filter="completed",
+        filter=status,
         project=scope.project,
         takes_unfiled=scope.projects is None,
         completed_since=since,
@@ -453,7 +485,7 @@ def list_completed(tx: Tx, scope: Scope, since: Timestamp, limit: int, *, after:
     where = projects.list_allowed(tx, scope)
     done: dict[int, Version] = {}
     for one in revisions.of_items(tx, "task", numbers, where, query=ChangeQuery(since=since)) if numbers else []:
-        if one.action == "complete":
+        if one.action == ("complete" if status == "completed" else "cancel"):
             done.setdefault(one.item, one)
     notes = tasks.last_notes(tx, scope, numbers)
     listed = [
@@ -469,7 +501,7 @@ def list_completed(tx: Tx, scope: Scope, since: Timestamp, limit: int, *, after:
 
 
 def _skip_older(tx: Tx, scope: Scope, query: ChangeQuery) -> ChangeQuery:
-    """Return a query that does not read older changes, if the caller may know how many changes the store has."""
+    """Narrow a query to newer changes by number, if the caller may know how many changes the store has."""
     if scope.projects is not None or not query.since:
         return query
     # Numbers are not quite in the order of time: a command of several transactions dates all changes to its beginning.
@@ -498,9 +530,12 @@ def find_known(tx: Tx, scope: Scope, revision: Version) -> Item:
             raise NotFound(revision.kind, entry.key, scope)
         return deleted
     if revision.kind in ("prompt", "document"):
-        if entry.project is None:
-            raise NotFound("project", lookup.name_of_deleted(tx, revision.project), scope)
-        scope = projects.enter(scope, entry.project)
+        where = projects.list_allowed(tx, scope)
+        home = next((one.project for one in revisions.of_items(tx, revision.kind, [revision.item], where, limit=1)), 0)
+        name = projects.names_of(tx, [home or 0]).get(home or 0)
+        if name is None:
+            raise NotFound("project", lookup.name_of_deleted(tx, home), scope)
+        scope = projects.enter(scope, name)
     return lookup.find(tx, scope, uri_of(revision.kind, entry.key.removeprefix("#")))
 
 

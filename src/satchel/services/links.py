@@ -47,7 +47,7 @@ def list_included(item: Linked) -> list[str]:
 
 
 def _find_targets(tx: Tx, item: Item, names: Sequence[str]) -> list[Target]:
-    """Return what names and URIs in a template mean.
+    """Resolve the names and URIs in a template.
 
     A name means a document before a prompt, and an item of the project before one of `personal`.
     """
@@ -83,7 +83,7 @@ def of(tx: Tx, scope: Scope, kind: ItemKind, item: Linked, here: str = "") -> tu
 
 
 def find_missing(tx: Tx, scope: Scope, new: str, old: str, here: str) -> list[Link]:
-    """Return the links of a new text in the scope's project, but not of the old one, that lead to nothing."""
+    """Return the links that lead to nothing in a new text of the scope's project, except those of the old text."""
     if rows.SCHEME not in new or new == old:
         return []
     before = rows.find_targets(old)
@@ -92,7 +92,7 @@ def find_missing(tx: Tx, scope: Scope, new: str, old: str, here: str) -> list[Li
 
 
 def _resolve(tx: Tx, scope: Scope, targets: Sequence[Target], home: str, here: str) -> list[Link]:
-    """Return the targets of an item whose names are looked up in the project `home` as links."""
+    """Return the targets of an item as links; their names are looked up in the project `home`."""
     titles = _titles(tx, scope, targets)
     known = {("task", key) for key in titles} | _find_texts(tx, scope, home, targets)
     to: dict[tuple[str, str, str], Link] = {}

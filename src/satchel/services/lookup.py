@@ -186,27 +186,6 @@ def find_deletion(tx: Tx, item: Item) -> Version | None:
     return found[0] if found and found[0].action == "delete" else None
 
 
-def find_destination(tx: Tx, scope: Scope, deleted: Item) -> tuple[str, str] | None:
-    """Return the project to which a deleted prompt or document was moved, and its name there; None if it was not moved.
-
-    A move adds a copy right before it deletes the original.
-    """
-    deletion, where = find_deletion(tx, deleted), projects.list_allowed(tx, scope)
-    if deletion is None or deleted.kind not in ("prompt", "document"):
-        return None
-    before = [
-        one
-        for one in revisions.of_transaction(tx, deletion.author.user, deletion.at, where)
-        if one.number < deletion.number and one.kind == deleted.kind
-    ]
-    if not before or before[0].action != "add" or before[0].project == deleted.project:
-        return None
-    copied = before[0]
-    name, _ = revisions.names_of(tx, deleted.kind, [copied.item], where).get(copied.item, ("", ""))
-    project = projects.names_of(tx, [copied.project or 0]).get(copied.project or 0)
-    return (project, name) if project and name else None
-
-
 def name_of_deleted(tx: Tx, project: int | None) -> str:
     """Return the name of a deleted project; empty if its history was removed."""
     return next((one.name for one in trash.by_number(tx, "project", [project or 0])), "")
@@ -391,7 +370,7 @@ def suggest(
 
 
 def find_elsewhere(tx: Tx, scope: Scope, kinds: Iterable[ItemKind], reference: str) -> list[tuple[str, str]]:
-    """Return what a reference names in other projects: the reference that every project takes, and the project.
+    """Find a name in other projects; return for each item a reference that works everywhere, and the project.
 
     These are prompts and documents, and the user's own tasks; the project is empty for a task of no project.
     """

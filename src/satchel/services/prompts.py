@@ -27,11 +27,12 @@ from satchel.model import (
     PromptQuery,
     PromptSummary,
     Scope,
+    State,
     StoreChange,
     TagCount,
 )
 from satchel.services import history, recording, rules, texts
-from satchel.services.projects import check_access, current, find_within, read_batches
+from satchel.services.projects import check_access, current, enter, find_within, read_batches
 from satchel.storage import prompts as rows
 from satchel.storage.database import Tx, Violation
 
@@ -147,6 +148,35 @@ def update(
     if prompt.is_template and (patch.content is not UNSET or patch.arguments is not UNSET):
         rules.check_template(prompt.content)  # as stored: another call may have changed content or arguments
     _index(tx, scope, prompt)
+    recording.update(tx, before, prompt)
+    return prompt
+
+
+def move(tx: Tx, scope: Scope, id: str, to: str, *, wanted: State | None = None, renames: bool = True) -> Prompt:
+    """Move a prompt to another project; its versions, labels and uses stay with it.
+
+    With `renames`, a name or title that is taken there becomes the next free one; `wanted` has others than the present.
+
+    Raises:
+        Taken: a prompt of that project has this name or title.
+    """
+    before = find_within(tx, scope, "prompt", rows.find_to_change, "id", id)
+    there = enter(scope, to)
+    project, name, title = current(tx, there).number, (wanted or before).name, str((wanted or before).title)
+    if renames:
+        names, titles = rules.list_free_names(name, id), rules.list_free_titles(title, id)
+        name = rules.choose_free(names, lambda one: rows.find(tx, to, "name", one) is None)
+        title = rules.choose_free(titles, lambda one: rows.find(tx, to, "title", one) is None)
+    elif rows.find(tx, to, "name", name) is not None:
+        raise Taken("prompt", "name", name, there)
+    try:
+        prompt = rows.move(tx, before, project, name, title)
+    except Violation as violation:
+        raise Taken("prompt", "title", title, there) from violation
+    tx.changed(StoreChange("prompt", scope.project, key=before.name))
+    for one in (scope, there):
+        _announce_list(tx, one)
+    _index(tx, there, prompt)
     recording.update(tx, before, prompt)
     return prompt
 

@@ -53,6 +53,9 @@ def update(tx: Tx, old: Recorded, new: Recorded) -> None:
     check_quota(tx)
     links.record(tx, after, before)
     _index(tx, after, before)
+    if after.kind in ("prompt", "document") and after.project != before.project:
+        tx.settle()
+        search.forget_words(tx, _space(before), _list_words(tx, after))
 
 
 def note(tx: Tx, task: Task, number: int, notes: str) -> None:
@@ -64,11 +67,12 @@ def note(tx: Tx, task: Task, number: int, notes: str) -> None:
 
 
 def _find_action(before: Item, after: Item) -> Action:
-    """Return the action that made one version of an item from the one before."""
+    """Return the action that turned one version of an item into the next."""
     status = find_status(after)
     if status != find_status(before):
         return _CHANGED_TO[status]
-    return "move" if after.project != before.project and is_same(before, after) else "update"
+    is_move = after.kind != "task" or is_same(before, after)  # the name of a prompt or document may be taken there
+    return "move" if after.project != before.project and is_move else "update"
 
 
 def delete(tx: Tx, *deleted: Recorded, permanently: bool = False) -> None:

@@ -42,11 +42,12 @@ def restore(tx: Tx, scope: Scope, reference: lookup.Reference, version: int | No
     if item.is_deleted:
         return bring_back(tx, scope, item, version)
     if version is None:
-        where = projects.list_allowed(tx, scope) if item.kind == "task" else None
+        where = projects.list_allowed(tx, scope) if item.kind != "project" else None
         own = revisions.of_items(tx, item.kind, [item.number], where, limit=2)
         if item.former and own and own[0].action == "add":
             return bring_back(tx, scope, _read_former(tx, item))
         version = _version_before_last_change(item, own)
+        return put(tx, scope, item, history.read_version_of(tx, scope, item, version), moves=True)
     return put(tx, scope, item, history.read_version_of(tx, scope, item, version))
 
 
@@ -67,15 +68,12 @@ def find(tx: Tx, scope: Scope, reference: lookup.Reference) -> Item:
 
 def bring_back(tx: Tx, scope: Scope, item: Item, version: int | None = None, *, undone: int = 0) -> Restored:
     """Restore a deleted item in its last state, or in the state of an older version."""
-    moved = None if undone else lookup.find_destination(tx, scope, item)
     with restoring(tx, undone):
         try:
             now = _bring_back(tx, scope, item)
         except Violation as violation:
             raise StoreConflict(f"{item.kind} {item.key}: {violation}") from violation
     notes = []
-    if moved is not None:
-        notes.append(f"It was moved to project {moved[0]}, where it stays as {uri_of(item.kind, moved[1], moved[0])}.")
     if now.name != item.name:
         notes.append(f"The name {item.name} is taken; the item is now called {now.name}.")
     if item.kind == "prompt" and now.title != item.title:
@@ -90,30 +88,45 @@ def bring_back(tx: Tx, scope: Scope, item: Item, version: int | None = None, *, 
     return Restored(item=again.item, from_version=wanted.version, was_deleted=True, notes=(*notes, *again.notes))
 
 
-def put(tx: Tx, scope: Scope, live: Item, old: Item, *, undone: int = 0, is_always_recorded: bool = False) -> Restored:
-    """Give an item the state of another version; if it already has that state, do so only if `is_always_recorded`."""
+def put(
+    tx: Tx,
+    scope: Scope,
+    live: Item,
+    old: Item,
+    *,
+    undone: int = 0,
+    moves: bool = False,
+    is_always_recorded: bool = False,
+) -> Restored:
+    """Give an item the state of another version; if it already has that state, do so only if `is_always_recorded`.
+
+    A task returns to the project of that version; a prompt or document only with `moves`.
+    """
     wanted, notes = old, _missing_blockers(tx, scope, old)
     if live.kind == "task":
         blockers = tuple(_choose_blockers(tx, scope, live, old))
         parent = tasks.choose_former_parent(tx, scope, live.state.parent, old.state.parent)
         wanted = structs.replace(old, state=structs.replace(old.state, blocked_by=blockers, parent=parent))
-    is_renamed = live.kind == "document" and old.state.name != live.name
+    is_renamed = live.kind == "document" and old.state.name != live.name and not (moves and old.project != live.project)
     if is_renamed and not documents.is_free(tx, _enter(tx, scope, live.project), "name", old.state.name):
         wanted = structs.replace(old, state=structs.replace(old.state, name=live.name))
         notes = [f"The name {old.state.name} is taken; the document keeps the name {live.name}."]
+    if live.kind == "prompt" and old.project != live.project and not moves and old.state.title != live.title:
+        wanted = structs.replace(old, state=structs.replace(old.state, title=live.title))
+        notes = [f"The prompt was in another project then, so it keeps the title {live.title}."]
     if live.kind == "project" and not scope.is_person:  # an agent does not choose who reviews its work
         wanted = structs.replace(old, state=structs.replace(old.state, review=live.state.review))
     project = old.project
     if project != live.project and project not in projects.names_of(tx, [project or 0]):
         project = None
-    is_moved = live.kind == "task" and live.project != project
+    is_moved = live.project != project and (live.kind == "task" or (moves and project is not None))
     if _is_same(live, wanted) and not is_moved and not is_always_recorded:
         return Restored(item=live, from_version=old.version, is_changed=False, notes=tuple(notes))
     if live.kind == "project":
         projects.check_unlimited(scope, live.name)
     with restoring(tx, undone):
         try:
-            now = _put(tx, scope, live, wanted, project)
+            now = _put(tx, scope, live, wanted, project if is_moved else live.project)
         except (VersionConflict, NotFound) as conflict:
             if conflict.kind != live.kind:
                 raise
@@ -196,6 +209,12 @@ def _is_same(live: Item, wanted: Item) -> bool:
 
 def _put(tx: Tx, scope: Scope, live: Item, old: Item, project: int | None) -> Item:
     state = old.state
+    is_moved = project != live.project
+    if is_moved and live.kind in ("prompt", "document"):  # a move changes nothing else, except a name taken there
+        here, to = _enter(tx, scope, live.project), _enter(tx, scope, project).project
+        if live.kind == "prompt":
+            return recording.of(prompts.move(tx, here, live.id, to, wanted=state))
+        return recording.of(documents.move(tx, here, live.name, to, wanted=state))
     if live.kind == "prompt":
         names = ("title", "description", "tags", "arguments", "is_constant", *_AGE)
         fields = {name: getattr(state, name) for name in names}
@@ -208,7 +227,6 @@ def _put(tx: Tx, scope: Scope, live: Item, old: Item, project: int | None) -> It
         return recording.of(documents.update(tx, within, live.name, changes, live.version))
     if live.kind == "project":
         return recording.of(projects.put(tx, live.name, state.name, state.review))
-    is_moved = project != live.project
     changed = TaskPatch(
         title=state.title,
         description=str(old.content) or None,
@@ -309,7 +327,7 @@ def take_back(tx: Tx, scope: Scope, revision: Version) -> None:
     old = history.read_version_of(tx, scope, item, before.version)
     # Undoing a change without effect also makes a version; otherwise, it would be the next change to undo again.
     is_taken_back = bool(revisions.taken_back(tx, [revision]))
-    put(tx, scope, item, old, undone=revision.number, is_always_recorded=not is_taken_back)
+    put(tx, scope, item, old, undone=revision.number, moves=True, is_always_recorded=not is_taken_back)
 
 
 # -- removal for good -------------------------------------------------------------------------------------------------

@@ -222,7 +222,7 @@ def _make_hits(
 
 
 def _find_shadowed(tx: Tx, where: _Place, found: Sequence[tuple[FoundKind, FoundText]]) -> set[tuple[FoundKind, int]]:
-    """Return the personal items that only their link with the project names: the call's own project uses their name."""
+    """Return the personal items that need their link with the project, because the call's project uses their name."""
     shadowed: set[tuple[FoundKind, int]] = set()
     for kind in layers.KINDS if where.lower is not None else ():
         numbers = [one.number for each, one in found if each == kind and one.project == where.lower]

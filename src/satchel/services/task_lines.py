@@ -27,6 +27,8 @@ MAX_TASKS = 200  # tasks in one call
 
 _STATUSES: dict[Mark, TaskStatus] = {"x": "completed", "-": "cancelled", "?": "review"}
 _LONGEST = 8_000  # characters of a line, without the description
+_LONGEST_TITLE = 60  # characters of a title in an error
+_MOST_TITLED = 6  # tasks that an error names with their titles
 # Compiled on first use.
 _BOX = r"\[[ xX~?-]\]"
 _FRONT = rf"(?:[-*]\s+)?(?:(?P<box>{_BOX})\s+)?(?:#(?P<label>[0-9]{{1,18}})\s+(?:(?P<mark>{_BOX})\s+)?)?"
@@ -317,7 +319,7 @@ def add_all(
         with _name_line(line):
             added.append(_add(tx, scope, line, line.project or project, blockers, parent, known))
         report(len(added))
-    for index, line in enumerate(lines):  # what refers to later lines
+    for index, line in enumerate(lines):  # references to later lines
         later = [added[one].number for one in waits[index] if one > index]
         parent = next((added[one].number for one in above[index] if one > index), None)
         if later or parent is not None:
@@ -328,7 +330,7 @@ def add_all(
             with _name_line(line):
                 status = tasks.choose_status(tx, task, _STATUSES[line.mark])
                 tasks.update(tx, scope, task.number, TaskPatch(status=status))
-    # Read them again if others of them changed what they show.
+    # Read the tasks again if adding later ones changed what they show.
     is_changed = any(line.parent or line.mark or line.after for line in lines)
     return tasks.list_some(tx, scope, [task.number for task in added]) if is_changed else added
 
@@ -405,15 +407,23 @@ def _check_circles(lines: Sequence[TaskLine], waits: Sequence[Sequence[int]], si
         waiting = {*left}
         blocked = [index for index in left if not waiting.isdisjoint(waits[index])]
         if blocked == left:
-            wrong = WrongArgument(sign, "acyclic", value=_name_circle(lines, waits, left), kind="task")
-            raise EntryRefused(place_of(lines[left[0]].place), wrong)
+            circle = _find_circle(waits, left)
+            wrong = WrongArgument(sign, "acyclic", value=_name_circle(lines, circle), kind="task")
+            raise EntryRefused(place_of(lines[circle[0]].place), wrong)
         left = blocked
 
 
-def _name_circle(lines: Sequence[TaskLine], waits: Sequence[Sequence[int]], left: Sequence[int]) -> str:
-    """Name lines that wait for each other, by their labels or their positions in the call."""
+def _find_circle(waits: Sequence[Sequence[int]], left: Sequence[int]) -> list[int]:
+    """Return a circle of lines: each waits for the next, and the last is the first again."""
     path = [left[0]]
     while path[-1] not in path[:-1]:
         path.append(next(one for one in waits[path[-1]] if one in left))
-    circle = path[path.index(path[-1]) :]
-    return " → ".join(f"#{lines[one].label}" if lines[one].label else str(one + 1) for one in circle)
+    return path[path.index(path[-1]) :]
+
+
+def _name_circle(lines: Sequence[TaskLine], circle: Sequence[int]) -> str:
+    """Name lines by their labels or their positions in the call; a few of them also by their titles."""
+    names = [f"#{lines[one].label}" if lines[one].label else f"task {one + 1}" for one in circle]
+    if len(circle) <= _MOST_TITLED:
+        names = [f"{name} '{lines[one].title[:_LONGEST_TITLE]}'" for name, one in zip(names, circle, strict=True)]
+    return " → ".join(names)

@@ -180,8 +180,8 @@ def find(tx: Tx, scope: Scope, reference: Reference, project: str | None = None)
     """Return the user's task that a reference names: by number, with or without #, by id, or by an unambiguous title.
 
     If no title is equal, case and separators may differ. With `project`, only titles in that project count; a number or
-    an id is found everywhere. It is never read as a title: a caller that still has the number of a deleted task must
-    not change another one.
+    an id is found everywhere. Neither is read as a title: a caller that still has the number of a deleted task
+    must not change another one.
 
     Raises:
         NotFound: the user has no such task, or there is no such project.
@@ -778,7 +778,7 @@ def list_notes(tx: Tx, scope: Scope, number: int, limit: int) -> tuple[list[Task
 
 
 def last_notes(tx: Tx, scope: Scope, numbers: Sequence[int]) -> dict[int, TaskNote]:
-    """Map those of the user's given tasks that have notes to their last notes."""
+    """Return the last note of each of the user's given tasks that has notes."""
     return rows.last_notes(tx, scope.owner, numbers)
 
 

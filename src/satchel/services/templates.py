@@ -165,9 +165,9 @@ def describe_failure(failure: RenderFailed) -> str:
 
 
 def collect_all(tx: Tx, scope: Scope, named: Sequence[tuple[str, str]], *, are_new: bool = False) -> Included:
-    """Collect what each of some contents includes; they are about to be saved, so that they may include each other.
+    """Collect the texts that some contents include; these are about to be saved, and may include each other.
 
-    `named` has the name and the content of each prompt. The name of a new one may be taken; then it gets another.
+    `named` has the name and the content of each prompt. If the name of a new prompt is taken, the prompt gets another.
     """
     free = [
         name if not are_new or prompt_rows.find(tx, scope.project, "name", name) is None else "" for name, _ in named
@@ -195,7 +195,7 @@ def collect_for(tx: Tx, scope: Scope, prompt: Prompt) -> Parts:
 
 
 def list_outdated(tx: Tx, scope: Scope, prompt: Prompt, parts: Parts) -> list[Prompt | Document]:
-    """Return those of a stored prompt and the texts that it includes that are expired or replaced."""
+    """Return the expired or replaced items among a stored prompt and the texts that it includes."""
     place = layers.enter_layer(scope, prompt)
     found = [prompt, *(_find(tx, place, name) for name in parts.files)]
     items = [one for one in found if isinstance(one, Prompt | Document)]
@@ -203,7 +203,7 @@ def list_outdated(tx: Tx, scope: Scope, prompt: Prompt, parts: Parts) -> list[Pr
 
 
 def describe_missing(tx: Tx, scope: Scope, prompt: Prompt | Item) -> list[str]:
-    """Return a note about the names that a template includes although they mean nothing."""
+    """Return a note about names in a template's includes that do not exist."""
     names = [name for name in list_included(prompt) if _find(tx, scope, name) is None]
     return [f"It includes {', '.join(names[:_MOST_NAMED])}, which project {scope.project} lacks."] if names else []
 
@@ -222,7 +222,9 @@ def _collect(tx: Tx, scope: Scope, name: str, content: str, beside: Mapping[str,
             if len(texts) > MOST_INCLUDED:
                 raise RenderFailed(f"it includes more than {MOST_INCLUDED} texts", is_include=True)
             if size > _MAX_INCLUDED:
-                raise RenderFailed(f"it has more than {_MAX_INCLUDED} bytes with what it includes", is_include=True)
+                raise RenderFailed(
+                    f"it has more than {_MAX_INCLUDED} bytes with the texts that it includes", is_include=True
+                )
     is_own = name in texts and document_rows.find(tx, scope.project, "name", name) is None
     return Parts(name if is_own else "", texts, is_stored=True)
 
@@ -240,7 +242,7 @@ def _find_text(tx: Tx, scope: Scope, name: str, beside: Mapping[str, str]) -> st
 
 
 def _find(tx: Tx, scope: Scope, name: str, beside: Mapping[str, str] | None = None) -> Document | Prompt | str | None:
-    """Return what a name or a URI means; a text if it is in `beside`."""
+    """Return the item that a name or a URI means, or its text if it is in `beside`."""
     project, reference = lookup.split_project(name)
     lower = layers.enter_personal(scope)
     keys = {kind: lookup.without_scheme(kind, reference) for kind in layers.KINDS}

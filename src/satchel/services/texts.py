@@ -8,7 +8,7 @@ import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from io import StringIO
-from itertools import islice
+from itertools import islice, takewhile
 
 from msgspec import Struct
 
@@ -261,7 +261,8 @@ def take_section(text: str, heading: str) -> tuple[TextPart, tuple[int, ...]]:
     if not same:
         below = [one.text for one in known if _fold(one.text).startswith(f"{wanted}.")]
         names = [one.text for one in headings]
-        raise MissingPart(heading, tuple(below[:3] or closest_names(heading.strip("# "), names) or names[:3]))
+        near = closest_names(heading.strip("# "), names) or _find_near_numbers(known, wanted) or names
+        raise MissingPart(heading, tuple(below[:3] or near[:3]))
     start = same[0]
     end = next((one.line - 1 for one in headings if one.line > start.line and one.level <= start.level), None)
     return _take(text, start.line, end or count_lines(text)), tuple(one.line for one in same[1:])
@@ -272,6 +273,18 @@ def _find_numbered(headings: Sequence[Heading], wanted: str) -> list[Heading]:
     number = re.fullmatch(_NUMBER, wanted)
     wanted = number[1] if number and not number[2] else wanted
     return [one for one in headings if (found := re.fullmatch(_NUMBER, _fold(one.text))) and wanted in found.groups()]
+
+
+def _find_near_numbers(headings: Sequence[Heading], wanted: str) -> list[str]:
+    """Return the headings of the same chapter, those first whose numbers begin most like the wanted number."""
+    number = re.fullmatch(_NUMBER, wanted)
+    if number is None:
+        return []
+    found = [(numbered[1], one.text) for one in headings if (numbered := re.fullmatch(_NUMBER, _fold(one.text)))]
+    chapter = number[1].split(".")[0]
+    same = [(other, text) for other, text in found if other.split(".")[0] == chapter]
+    alike = [len([*takewhile(lambda two: two[0] == two[1], zip(other, number[1], strict=False))]) for other, _ in same]
+    return [same[index][1] for index in sorted(range(len(same)), key=lambda index: -alike[index])]
 
 
 def take_beginning(text: str) -> TextPart:

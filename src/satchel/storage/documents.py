@@ -98,6 +98,21 @@ def update(tx: Tx, seen: Document, new: Document) -> Document:
     return replace(new, updated_at=row[0], version=row[1], size=_size(new.content))
 
 
+def move(tx: Tx, seen: Document, project: int, name: str, uri: str) -> Document:
+    """Move a document that is locked, with its links, to a project in which it gets this name and URI.
+
+    Raises:
+        Violation: documents_name or documents_uri, if name or URI is taken.
+    """
+    where = "number = :number and project = :old and deleted_at is null"
+    values: dict[str, Any] = {"number": seen.number, "old": seen.project, "project": project, "name": name, "uri": uri}
+    changes = "project = :project, name = :name, uri = :uri"
+    row = tx.renew("documents", changes, where, columns="updated_at, version", **values)
+    assert row is not None, "it is locked"
+    tx.run("update links set project = :project where document = :number", project=project, number=seen.number)
+    return replace(seen, project=project, name=name, uri=uri, updated_at=row[0], version=row[1])
+
+
 def delete(tx: Tx, seen: Document) -> None:
     """Mark a document as deleted."""
     tx.renew("documents", "deleted_at = :now", _IS_SEEN, columns="number", number=seen.number, project=seen.project)

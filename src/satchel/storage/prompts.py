@@ -147,6 +147,28 @@ def update(tx: Tx, seen: Prompt, patch: PromptPatch, version: int | None) -> tup
     return (row[0], row[1]) if row else None
 
 
+def move(tx: Tx, seen: Prompt, project: int, name: str, title: str) -> Prompt:
+    """Move a prompt that is locked, with its tags and links, to a project in which it gets this name and title.
+
+    Raises:
+        Violation: prompts_name or prompts_title, if name or title is taken.
+    """
+    where = "number = :number and project = :old and deleted_at is null"
+    values: dict[str, Any] = {
+        "number": seen.number,
+        "old": seen.project,
+        "project": project,
+        "name": name,
+        "title": title,
+    }
+    changes = "project = :project, name = :name, title = :title"
+    row = tx.renew("prompts", changes, where, columns="updated_at, version", **values)
+    assert row is not None, "it is locked"
+    tx.run("update prompt_tags set project = :project where prompt = :number", project=project, number=seen.number)
+    tx.run("update links set project = :project where prompt = :number", project=project, number=seen.number)
+    return replace(seen, project=project, name=name, title=title, updated_at=row[0], version=row[1])
+
+
 def mark_deleted(tx: Tx, project: str, _column: Literal["id"], key: str) -> Item | None:
     """Mark the prompt with this id as deleted; return it without its content. Call `leave_lists` afterwards."""
     columns = "'prompt', number, id, version - 1, updated_at, name, title, project"  # as in Item

@@ -64,7 +64,7 @@ SHORTEST_ID = 8  # the minimum of characters that identify a user or a token
 _AUTHOR_NAME = r"(?:user ([0-9a-f-]{8,36})(?:, |$))?(a person with )?(.*?)(?: \(([0-9a-f]{4})\))?"
 Position = tuple[int, int]  # of a revision among those of an item: its version and its own number
 LAST: Position = (2**53, 0)
-_MOST_SESSIONS = 100  # sessions of a client, last begun first, among which its last change is sought
+_MOST_SESSIONS = 100  # newest sessions of a client to search for its last change
 _LAST_CHANGE = f"""
     select at from revisions where number = (
         select max(newest) from (
@@ -177,30 +177,25 @@ def last_before(tx: Tx, moment: Timestamp) -> int:
     return tx.value(sql, moment=moment) or 0
 
 
-def find_destinations(tx: Tx, deletions: Sequence[int]) -> dict[int, int]:
-    """Map those of the given deletions that belong to a move to the projects in which the copies were added."""
-    # A move adds the copy just before it deletes the original.
-    sql = """
-        with deleted as materialized (
-            select o.*, (
-                select p.number from revisions p where p.author = o.author and p.number < o.number
-                order by p.number desc limit 1
-            ) as before from revisions o where o.number in :deletions
-        )
-        select d.number, a.project from deleted d join revisions a on a.number = d.before
-        where a.at = d.at and a.kind = d.kind and a.action = 'add' and a.project <> d.project
-    """
-    return dict(tx.all(sql, deletions=list(deletions))) if deletions else {}
-
-
 def find_moved_from(tx: Tx, project: int, changes: Sequence[int]) -> set[int]:
-    """Return those of the given changes before which the item was in a project."""
+    """Return the given changes whose items were in a project just before."""
     sql = """
         select n.number from revisions n join revisions o
             on o.kind = n.kind and o.item = n.item and o.version = n.version - 1
         where n.number in :changes and o.project = :project
     """
     return {number for (number,) in tx.all(sql, changes=list(changes), project=project)} if changes else set()
+
+
+def list_moves(tx: Tx, project: int, kind: ItemKind, limit: int) -> list[tuple[int, int]]:
+    """List the items of one kind that were moved out of a project, each with the version of the move, last first."""
+    sql = """
+        select n.item, n.version from revisions o join revisions n
+            on n.kind = o.kind and n.item = o.item and n.version = o.version + 1 and n.note = 0
+        where o.project = :project and o.kind = :kind and n.action = 'move' and n.project <> o.project
+        order by n.number desc limit :limit
+    """
+    return [(item, version) for item, version in tx.all(sql, project=project, kind=kind, limit=limit)]
 
 
 def feed(
@@ -330,12 +325,11 @@ def _revision(row: Row) -> Version:
 
 # -- current names of items ----------------------------------------------------------------------------------------
 
+_IS_OPEN = "(:all_projects or project in :projects)"
 _NAMES: dict[ItemKind, str] = {
-    "prompt": "select number, name, title from prompts where number in :numbers",
-    "document": "select number, name, name from documents where number in :numbers",
-    "task": """
-        select number, '', title from tasks where number in :numbers and (:all_projects or project in :projects)
-    """,
+    "prompt": f"select number, name, title from prompts where number in :numbers and {_IS_OPEN}",
+    "document": f"select number, name, name from documents where number in :numbers and {_IS_OPEN}",
+    "task": f"select number, '', title from tasks where number in :numbers and {_IS_OPEN}",
     "project": "select number, name, name from projects where number in :numbers",
 }
 
@@ -345,15 +339,15 @@ def names_of(
 ) -> dict[int, tuple[str, str]]:
     """Return the name and title of each of the given items, deleted or not.
 
-    Tasks must be in one of `projects`; None means any project, or none.
+    Prompts, documents and tasks must be in one of `projects`; None means any project, or none.
     """
     sql = _NAMES[kind]
-    values = {"all_projects": projects is None, "projects": list(projects or ())} if kind == "task" else {}
+    values = {"all_projects": projects is None, "projects": list(projects or ())} if kind != "project" else {}
     return {number: (name, title) for number, name, title in tx.all(sql, numbers=list(numbers), **values)}
 
 
 def note_texts(tx: Tx, notes: Sequence[int], projects: Sequence[int] | None, longest: int) -> dict[int, str]:
-    """Return the beginnings of those of the given notes whose tasks are in one of `projects`; None means anywhere."""
+    """Return the beginnings of the given notes on tasks in one of `projects`; None means anywhere."""
     sql = """
         select n.number, substr(n.text, 1, :longest) from task_notes n join tasks t on t.number = n.task
         where n.number in :notes and (:all_projects or t.project in :projects)

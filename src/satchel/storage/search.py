@@ -326,7 +326,7 @@ def keep_closed(tx: Tx, numbers: Sequence[int]) -> set[int]:
 
 
 def keep_outdated(tx: Tx, items: Sequence[tuple[FoundKind, int]]) -> set[tuple[FoundKind, int]]:
-    """Return those of the given items that are expired or replaced; tasks never are."""
+    """Return the given items that are expired or replaced; tasks never are."""
     prompts, documents = ([number for kind, number in items if kind == wanted] for wanted in ("prompt", "document"))
     if not prompts and not documents:
         return set()
@@ -336,7 +336,7 @@ def keep_outdated(tx: Tx, items: Sequence[tuple[FoundKind, int]]) -> set[tuple[F
 
 
 def list_outdated(tx: Tx, project: int, kinds: Sequence[LayeredKind], limit: int) -> list[Outdated]:
-    """Return what is expired or replaced, the last first."""
+    """Return the expired or replaced items, latest first."""
     values = {"project": project, "kinds": list(kinds), "today": tx.now[:10], "limit": limit}
     return [Outdated(*row) for row in tx.all(_LAST_OUTDATED, **values)]
 

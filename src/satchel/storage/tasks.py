@@ -408,7 +408,7 @@ def taken_claims(tx: Tx, owner: str, key: str, allowed: Allowed, limit: int) -> 
 
 
 def forget_taken(tx: Tx, owner: str, tasks: Sequence[int]) -> None:
-    """Remove from claims of an owner's tasks the holder from whom they were taken over."""
+    """Clear the former holder in the claims of an owner's tasks."""
     sql = "update task_claims set former_key = '', taken_at = '' where owner = :owner and task in :tasks"
     tx.run(sql, owner=owner, tasks=list(tasks))
 
@@ -501,7 +501,7 @@ def notes_of(tx: Tx, owner: str, tasks: Sequence[int]) -> list[tuple[int, str, s
 
 
 def last_notes(tx: Tx, owner: str, tasks: Sequence[int]) -> dict[int, TaskNote]:
-    """Map those of an owner's given tasks that have notes to their last notes."""
+    """Return the last note of each of an owner's given tasks that has notes."""
     sql = f"""
         select n.task, n.at, n.text, {AUTHOR} from task_notes n join authors a on a.number = n.author
         where n.number in (select max(number) from task_notes where owner = :owner and task in :tasks group by task)

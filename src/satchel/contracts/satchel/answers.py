@@ -71,8 +71,10 @@ def make_reply(context: Context, text: str, facts: str = "", /, *, notes: Sequen
 
 
 def add_notes(reply: Body, notes: Sequence[str]) -> Reply:
-    """Return an answer of a tool with more notes."""
-    assert isinstance(reply, Reply) and isinstance(reply.structured, dict), "the tools of this contract answer so"
+    """Add notes to an answer of a tool."""
+    assert isinstance(reply, Reply) and isinstance(reply.structured, dict), (
+        "every tool of this contract returns such an answer"
+    )
     if not notes:
         return reply
     first = {**reply.content[0], "text": "\n".join([reply.content[0]["text"], *notes])}

@@ -109,7 +109,7 @@ def _describe_renaming(context: Context, before: Document, after: Document) -> l
     notes = [f"{before.name} was renamed to {after.name}."]
     if linking := links.referrers(context.tx, context.scope, "document", before, context.here):
         named = ", ".join(one.reference for one in linking)
-        notes.append(f"Correct what still refers to {before.name}: {named}.")
+        notes.append(f"Correct the items that still refer to {before.name}: {named}.")
     return notes
 
 

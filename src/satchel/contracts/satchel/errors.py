@@ -36,7 +36,7 @@ class WrongValue(errors.Refused):
         self.hint = hint
         self.argument = argument  # the argument's name
         self.near = near  # similar names, or the possible values
-        self.count = count  # of the items that match, if these are too many
+        self.count = count  # the number of matching items, if there are too many
 
 
 class MissingValue(WrongValue):
@@ -116,7 +116,7 @@ def explain_missing_version(missing: errors.VersionMissing) -> Body:
 
 
 def explain_unknown_author(unknown: errors.UnknownAuthor) -> Body:
-    hint = f"Authors of changes here: {'; '.join(unknown.authors)}." if unknown.authors else "Leave out by."
+    hint = f"Authors of changes here: {'; '.join(unknown.authors)}." if unknown.authors else "Leave by out."
     return error("not_found", _sentence(unknown), hint, argument="by", near=list(unknown.authors) or None)
 
 
@@ -169,7 +169,8 @@ def explain_wrong_edit(wrong: errors.WrongEdit) -> Body:
         return error("invalid_argument", message, "Read the text again and copy from it.", argument="edits")
     line, text = wrong.near
     near = {"line": line, "text": text}
-    return error("invalid_argument", message, f"The most similar line is {line}: {text}.", argument="edits", near=near)
+    hint = f"The most similar text is '{text}' in line {line}."
+    return error("invalid_argument", message, hint, argument="edits", near=near)
 
 
 def explain_missing_part(missing: errors.MissingPart) -> Body:
@@ -472,7 +473,7 @@ _ARGUMENT_HINTS = {  # by field and rule
     ("project", "everywhere"): "Name one project, or leave project out to use the current one.",
     ("uri", "format"): "Leave it out to use satchel://resource/NAME.",
     ("mime_type", "format"): "Leave it out to use the type that the name implies.",
-    ("content", "include"): "Add what it includes first, or give arguments: [] to keep it as plain text.",
+    ("content", "include"): "Add the included text first, or give arguments: [] to keep it as plain text.",
     ("content", "template"): "Correct it, or give arguments: [] to keep it as plain text.",
     ("label", "pattern"): "For example production; -production removes that label.",
     ("label", "maxItems"): "Remove one first: label: -NAME.",

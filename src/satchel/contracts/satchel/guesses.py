@@ -24,7 +24,7 @@ _MOST_PROJECTS = 10  # projects in a hint
 _MOST_TAGS = 20  # tags in a note
 _MOST_UNKNOWN = 5  # unknown arguments in an error
 _LONGEST_SHOWN = 60  # characters of a name that a caller made up
-_MOST_WORDS = 3  # words of a search without hits, besides the whole of it
+_MOST_WORDS = 3  # words to look up one by one after a search without hits
 _SHORTEST_WORD = 4  # letters
 _LONGEST_READ = 100  # characters of a name to look at
 _LIKENESS = 0.75  # the minimum similarity, out of 1, of two spellings
@@ -40,6 +40,7 @@ def explain_missing(context: Context, error: Refused) -> Refused:
     else:
         explained = (
             _find_personal(context, missing)
+            or _find_moved(context, missing)
             or _find_deleted(context, missing)
             or _find_renamed(context, missing)
             or _find_elsewhere(context, missing)
@@ -49,7 +50,7 @@ def explain_missing(context: Context, error: Refused) -> Refused:
 
 
 def explain_conflict(context: Context, clash: VersionConflict) -> VersionConflict:
-    """Return the error with who changed the item since, when, and which fields."""
+    """Return the error with the authors, the time and the fields of the changes since the expected version."""
     if clash.expected > clash.actual:
         why = f"There is no version {clash.expected} yet."
     else:
@@ -94,20 +95,28 @@ def _find_personal(context: Context, missing: NotFound) -> NotFound | None:
     return NotFound(missing.kind, missing.key, missing.scope, why=Reason(hint=f"{hint}."))
 
 
+def _find_moved(context: Context, missing: NotFound) -> NotFound | None:
+    """Return the error with who moved a prompt or document, where to, and when."""
+    kinds = [one for one in lookup.NAMED[:2] if missing.kind in (one, "item") and may_read(context, one)]
+    found = history.find_moved(context.tx, missing.scope, kinds, missing.key)
+    if found is None:
+        return None
+    item, there, change = found
+    key = lookup.without_scheme(item.kind, missing.key).strip()
+    link, renamed = uri_of(item.kind, item.name, there), "" if item.name == key else f" as {item.name}"
+    by = f"{format_minute(change.at)} by {name_author(change.author, context.scope)}"
+    why = Reason(f"was moved to project '{there}'{renamed} {by}", f'Pass project: "{there}", or use {link}.')
+    return NotFound(item.kind, key, missing.scope, near={link: ""}, why=why)
+
+
 def _find_deleted(context: Context, missing: NotFound) -> NotFound | None:
-    """Return the error with who deleted or moved an item, and when."""
+    """Return the error with who deleted an item, and when."""
     kind = next((one for one in lookup.NAMED if one == missing.kind), None)
     found = lookup.find_deleted(context.tx, missing.scope, kind, missing.key)
     if found is None or found.kind == "project" or not may_read(context, found.kind):
         return None
     deletion = lookup.find_deletion(context.tx, found)
     when = f" {format_minute(deletion.at)} by {name_author(deletion.author, context.scope)}" if deletion else ""
-    moved_to = lookup.find_destination(context.tx, context.scope, found)
-    if moved_to is not None:
-        there, name = moved_to
-        link, renamed = uri_of(found.kind, name, there), "" if name == found.name else f" as {name}"
-        why = Reason(f"was moved to project '{there}'{renamed}{when}", f'Pass project: "{there}", or use {link}.')
-        return NotFound(found.kind, found.key, missing.scope, near={link: ""}, why=why)
     can_restore = "restore" in context.tools
     hint = "Use restore to bring it back." if can_restore else "It is in the trash; history shows what it was."
     return NotFound(found.kind, found.key, missing.scope, why=Reason(f"was deleted{when}", hint, is_deleted=True))
@@ -182,7 +191,7 @@ def suggest_titles(context: Context, query: str, kinds: Sequence[FoundKind]) -> 
 
 
 def _find_titles(context: Context, text: str, kinds: Sequence[FoundKind]) -> list[str]:
-    """Return the titles of items whose name or title is spelled like a text. The search has looked for its words."""
+    """Return the titles of items whose name or title is spelled like a text. Their words were already looked up."""
     tx, scope = context.tx, context.scope
     found: list[str] = []
     for kind in kinds:
@@ -262,6 +271,12 @@ _EXPECTED: tuple[tuple[set[str], str], ...] = (
     ({"every", "recurrence", "recurring", "recur", "repeat"}, "Tasks do not repeat; add the next one with add_tasks."),
     ({"permanent", "permanently", "purge", "force"}, "Deleted items stay in the trash until a person purges them."),
     ({"deleted", "trash", "trashed"}, "To see what was deleted, use history."),
+    (
+        {"reminder", "reminders", "remind", "alarm"},
+        "Tasks have no reminder; catch_up lists tasks due today or overdue.",
+    ),
+    ({"estimate", "estimated", "effort", "points", "duration"}, "Tasks have no estimate; write it in the description."),
+    ({"sort", "order", "orderby", "sorted"}, "Lists have a fixed order: open tasks by priority, then by due day."),
 )
 
 

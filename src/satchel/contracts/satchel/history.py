@@ -14,7 +14,7 @@ from satchel.contracts.satchel.answers import decode_cursor, may_read
 from satchel.contracts.satchel.errors import WrongValue, name_place
 from satchel.contracts.satchel.tools import History, Restore
 from satchel.errors import NotFound, WrongArgument
-from satchel.model import KINDS, Author, ChangeQuery, Item, ItemKind, Scope, Version, describe_change, uri_of
+from satchel.model import KINDS, Author, ChangeQuery, Item, ItemKind, Scope, Version, describe_change
 from satchel.protocol.cursors import encode_cursor
 from satchel.services import diffs, lookup, restoring, tasks
 from satchel.services import history as versions
@@ -199,9 +199,8 @@ def _list_versions(context: Context, item: Item, args: History) -> Body:
     _, found, has_more = versions.list_versions(
         context.tx, context.scope, item, query=query, before=before, limit=_PAGE, with_notes=True
     )
-    moved = lookup.find_destination(context.tx, context.scope, item) if item.is_deleted else None
-    where = f"moved to {uri_of(item.kind, moved[1], moved[0])}" if moved else "in the trash" if item.is_deleted else ""
-    lines = [f"{item.kind} {item.key}{where and f' ({where})'}"] if last is None and found else []
+    where = " (in the trash)" if item.is_deleted else ""
+    lines = [f"{item.kind} {item.key}{where}"] if last is None and found else []
     rows, described = describe_versions(context, item, found)
     return answers.reply_page(
         context,

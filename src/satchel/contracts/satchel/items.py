@@ -46,6 +46,7 @@ from satchel.services import (
     prompts,
     rules,
     tasks,
+    templates,
     texts,
 )
 from satchel.services.copying import Copyable
@@ -284,7 +285,10 @@ def _delete(context: Context, args: tools.Delete, named: Sequence[_Named]) -> Re
         others = _list_others(context, one, gone, waiters)
         if others:
             referred.append({"item": key, "by": [link.reference for link in others]})
-        if by := [link.reference for link in others if not link.is_include]:
+        waited = {link.reference for link in waiters}
+        if by := [link.reference for link in others if link.reference in waited]:
+            said.append(f"{', '.join(by)} waited for {key}.")
+        if by := [link.reference for link in others if not link.is_include and link.reference not in waited]:
             said.append(f"{key} was referred to by {', '.join(by)}.")
         said += [f"{key}{remark}" for remark in _describe_includes(others)]
     going = tasks.list_some(tx, scope, [one.item.number for one in named if one.item.kind == "task"])
@@ -442,6 +446,7 @@ class _Changed(Struct):
     items: list[Copyable | int]  # a task is a number, because a later change may unblock it
     closed: list[int]  # tasks that were open before
     notes: dict[str, list[str]]  # remarks, each with the items that it is about
+    moved: list[Task]  # tasks that were moved, as they were before
 
     def note(self, remark: str, item: str) -> None:
         """Make a remark about an item; a remark about several items is said once."""
@@ -486,7 +491,7 @@ def _update(context: Context, args: tools.UpdateItems, named: Sequence[_Named]) 
         _confirm(context, args, "Cancel", named)
     elif args.to and not args.copy:
         _confirm(context, args, "Move", named, f" to project '{args.to}'")
-    changed, gone = _Changed([], [], {}), _list_references(context, named)
+    changed, gone = _Changed([], [], {}, []), _list_references(context, named)
     for index, one in enumerate(named):
         with name_place(one.place):
             _change(one.there, one.item, args, changed)
@@ -571,6 +576,7 @@ def _change_task(context: Context, item: Item, args: tools.UpdateItems, changed:
     _note_tags(args, before, after, item.key, changed)
     if after.project != before.project:
         changed.note(task_answers.describe_move(before.project, after.project), item.key)
+        changed.moved.append(before)
     if after.status == "review" and (args.status == "completed" or before.is_completed):
         changed.note(" waits for review by a person.", item.key)
     if after.is_completed and not before.is_completed:
@@ -585,16 +591,18 @@ def _reply_changes(context: Context, args: tools.UpdateItems, named: Sequence[_N
     after = {task.number: task for task in tasks.list_some(context.tx, context.scope, numbers)}
     items = [after[one] if isinstance(one, int) else one for one in changed.items]
     done = "unchanged" if [one.version for one in items] == [one.item.version for one in named] else "updated"
-    homes = dict.fromkeys(f"'{one.project}'" for one in named if one.item.kind != "task")
-    if args.to and (homes or done == "updated"):
+    if args.to and (args.copy or done == "updated"):
         done = f"{'copied' if args.copy else 'moved'} to project '{args.to}'"
     if args.status == "completed":
         for task in (after[number] for number in changed.closed):
             if blockers := task_answers.list_blockers(task):
                 changed.note(f" was still blocked by {', '.join(blockers)}.", f"#{task.number}")
-    notes = changed.say_notes() + task_answers.describe_closing(context, *(after[one] for one in changed.closed))
-    if args.to and not args.copy and homes:
-        notes.append(f"The originals of prompts and documents are in the trash of project {' and '.join(homes)}.")
+    for one, item in zip(named, items, strict=True):
+        if args.to and isinstance(item, Prompt):  # only now, because other items of the call may be what it includes
+            for note in templates.describe_missing(context.tx, projects.enter(one.there.scope, args.to), item):
+                changed.note(f": {note}", item.name)
+    notes = changed.say_notes() + task_answers.describe_staying(context, changed.moved)
+    notes += task_answers.describe_closing(context, *(after[one] for one in changed.closed))
     ready, ready_lines = task_answers.show_ready(task_answers.find_unblocked(context, changed.closed), here)
     rows, lines = [], []
     for one, item in zip(named, items, strict=True):

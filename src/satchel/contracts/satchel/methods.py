@@ -1,6 +1,7 @@
 """MCP's own methods: prompts, documents and pages behind satchel:// URIs, completion; changes as clients see them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 from urllib.parse import quote, unquote
 
@@ -75,8 +76,9 @@ def answer_prompts_get(context: Context, params: dict[str, Any]) -> Result:
     if name == START_TASK and may_read(context, "task"):
         with context.read() as opened:
             return _start_task(opened, given)
-    context, name = follow(context, name)
-    found, messages, _ = fill_in(context, name, given, fill_messages)
+    context, short = follow(context, name)
+    with _quote(name, short):
+        found, messages, _ = fill_in(context, short, given, fill_messages)
     if isinstance(found, LibraryTemplate):
         description = found.description
     else:
@@ -114,6 +116,17 @@ def _list_libraries(context: Context, page: PageRows, start: int) -> Result:
     if end < len(templates):
         return {"prompts": page.rows, "nextCursor": encode_cursor("library", end)}
     return {"prompts": page.rows}
+
+
+@contextmanager
+def _quote(reference: str, short: str) -> Iterator[None]:
+    """Quote a reference as the call gave it, if the prompt that it names is not found in its project."""
+    try:
+        yield
+    except NotFound as missing:
+        if missing.kind != "prompt" or missing.key != short:
+            raise
+        raise NotFound("prompt", reference, missing.scope, near=missing.near, why=missing.why) from missing
 
 
 def _start_task(context: Context, given: dict[str, str]) -> Result:
@@ -223,8 +236,9 @@ def _complete_prompt(context: Context, name: str, argument: str, text: str) -> C
         if argument != "task":
             raise invalid_params(f"Prompt '{name}' has no argument {argument}")
         return completion.task_references(context.tx, context.scope, text)
-    context, name = follow(context, name)
-    found = find_prompt(context, name)
+    context, short = follow(context, name)
+    with _quote(name, short):
+        found = find_prompt(context, short)
     declared = next((one for one in found.arguments if one.name == argument), None)
     if declared is None:
         raise invalid_params(f"Prompt '{name}' has no argument {argument}")
@@ -295,7 +309,7 @@ def read_page(context: Context, uri: str) -> GeneratedPage | None:
 
 
 def write_task_page(context: Context, task: Task) -> str:
-    """Return a task in Markdown: all its fields, the tasks that block it, and the documents of its project."""
+    """Return a task in Markdown: all its fields, its blockers and subtasks, and the documents of its project."""
     facts = {
         "Status": task.status if task.status != "pending" else "ready" if task.is_ready else "blocked",
         "Priority": task.priority,
@@ -312,6 +326,10 @@ def write_task_page(context: Context, task: Task) -> str:
         lines.append(HIDDEN_BLOCKER)
     if lines:
         page.append("## To be done first\n\n" + "\n".join(f"- {line}" for line in lines))
+    children = tasks.list_subtasks(context.tx, context.scope, task.number)[:_MOST] if task.subtasks else []
+    if children:
+        lines = [format_task(one) for one in children] + (["..."] if task.subtasks > len(children) else [])
+        page.append("## Subtasks\n\n" + "\n".join(f"- {line}" for line in lines))
     documents = _list_documents(context, task.project)
     if documents:
         page.append(f"## Documents of project {task.project}\n\n" + "\n".join(documents))
@@ -362,7 +380,7 @@ def _list_documents(context: Context, project: str | None) -> list[str]:
 
 
 def _name_uri(context: Context, document: Document, project: str) -> str:
-    """Return the URI of a document; its link if it is in another project than the caller's."""
+    """Return the URI of a document, or its link if it is in another project than the caller's."""
     return document.uri if project == context.here else uri_of("document", document.name, project)
 
 

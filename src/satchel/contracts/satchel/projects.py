@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -33,11 +33,11 @@ from satchel.services import documents, history, layers, projects, tasks
 from satchel.services.history import Burst, Completion, name_author
 from satchel.services.rules import read_due
 
-_MOST_COMPLETED = 10
+_MOST_CLOSED = 10
 _MOST_DONE = 15
-_LEAST_ROWS = 3  # the minimum of rows of completed tasks and of changes, even if they are long
+_LEAST_ROWS = 3  # the minimum of rows of closed tasks and of changes, even if they are long
 _ROOM = 1000  # characters for changes and notes
-_ROOM_OF_COMPLETED = 600
+_ROOM_OF_CLOSED = 600
 _NEW_DAYS = 7  # days with activity that a new client gets
 _MOST_MEMORIES = 10  # lines of one project
 _ROOM_OF_MEMORY = 1000  # characters for these lines
@@ -55,7 +55,7 @@ _MOST_TITLES = 3  # titles to show of tasks that one author changed
 _MOST_NAMES = 5
 _LONGEST_TITLE = 60
 _LONGEST_NOTE = 72
-_LONGEST_LAST_NOTE = 120  # of a completed task
+_LONGEST_LAST_NOTE = 120  # of a closed task
 _DID: dict[Action, str] = {**ACTION_WORDS, "update": "updated"}
 
 
@@ -172,32 +172,36 @@ def _tell_projects(context: Context, elsewhere: Sequence[Version]) -> Part:
 def _tell_done(
     context: Context, query: ChangeQuery, since: Timestamp, elsewhere: Sequence[Version], period: str
 ) -> Part:
-    """Report the completed tasks with their last notes, what each author did, and the latest notes on open tasks."""
+    """Report the closed tasks with their last notes, what each author did, and the latest notes on open tasks."""
     start = format_minute(since) if since else "the beginning"
     said = f"since {start}{f', {period}' if period else ''}"
     notes = _list_notes(context, query, since)
-    completed, completed_lines = _tell_completed(context, query, since)
+    completed, completed_lines = _tell_closed(context, "completed", query, since)
+    cancelled, cancelled_lines = _tell_closed(context, "cancelled", query, since)
     changes, change_lines = _tell_changes(context, query, elsewhere, _ROOM - sum(map(len, notes)))
-    lines = [*completed_lines, *change_lines]
+    lines = [*completed_lines, *cancelled_lines, *change_lines]
     lines = [f"S{said[1:]}:", *lines] if lines else [f"Nothing was done {said}."]
     if notes:
         lines += ["Notes on open tasks:", *(f"- {note}" for note in notes)]
-    return {"since": start, "period": said, **completed, **changes, **({"task_notes": notes} if notes else {})}, lines
+    told = {"task_notes": notes} if notes else {}
+    return {"since": start, "period": said, **completed, **cancelled, **changes, **told}, lines
 
 
-def _tell_completed(context: Context, query: ChangeQuery, since: Timestamp) -> Part:
+def _tell_closed(
+    context: Context, status: Literal["completed", "cancelled"], query: ChangeQuery, since: Timestamp
+) -> Part:
     if not may_read(context, "task"):
         return {}, []
-    found, has_more = history.list_completed(context.tx, context.scope, since, _MOST_COMPLETED, after=query.after)
-    rows = [_format_completed(context, one) for one in found]
+    found, has_more = history.list_closed(context.tx, context.scope, status, since, _MOST_CLOSED, after=query.after)
+    rows = [_format_closed(context, one) for one in found]
     if not rows:
         return {}, []
-    kept = _count_fitting(rows, _ROOM_OF_COMPLETED)
-    members: dict[str, Any] = {"completed": rows[:kept]}
-    lines = ["Completed:", *(f"- {row}" for row in rows[:kept])]
+    kept = _count_fitting(rows, _ROOM_OF_CLOSED)
+    members: dict[str, Any] = {status: rows[:kept]}
+    lines = [f"{status.capitalize()}:", *(f"- {row}" for row in rows[:kept])]
     if has_more or kept < len(rows):
-        members["more_completed"] = True
-        lines.append("and more: list_tasks with status completed")
+        members[f"more_{status}"] = True
+        lines.append(f"and more: list_tasks with status {status}")
     return members, lines
 
 
@@ -358,7 +362,7 @@ def _format_counts(counts: dict[str, int]) -> str:
     return ", ".join(words) or "empty"
 
 
-def _format_completed(context: Context, one: Completion) -> str:
+def _format_closed(context: Context, one: Completion) -> str:
     task = one.task
     author = f" by {_name_program(context, one.author)}" if one.author else ""
     note = f": {_shorten(one.note.text, _LONGEST_LAST_NOTE)}" if one.note else ""

@@ -197,7 +197,7 @@ def update_prompt(context: Context, args: tools.UpdatePrompt) -> Body:
     declared = _read_arguments(args.arguments)
     if args.title is not UNSET:
         answers.check_title("prompt", args.title)
-    changed = []  # the content that becomes a template: new, or stored if arguments are given; then the stored one
+    changed = []  # the new content, or the stored one if it gets arguments; then the content from before
     if args.content is not UNSET or declared:
         with context.read() as opened:
             stored = find_stored(opened, reference)

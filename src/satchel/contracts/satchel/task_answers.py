@@ -23,6 +23,7 @@ _MOST_NOTES = 50  # notes in an answer about one task
 _MOST_NEWS = 100  # changes and notes in an answer about what is new
 _MOST_BOXES = 5  # unticked boxes that a note names
 _LONGEST_BOX = 60
+_MOST_STAYING = 10  # subtasks that a note names
 MARKS: dict[str, Mark] = {"pending": "", "in_progress": "~", "review": "?", "completed": "x", "cancelled": "-"}
 
 
@@ -113,7 +114,7 @@ def describe_holder(context: Context, task: Task, what: str = "It") -> list[str]
 
 
 def describe_closing(context: Context, *closed: Task) -> list[str]:
-    """Say what tasks that were closed or sent to review leave open, and which parents can be completed now."""
+    """Note the open boxes and subtasks of closed tasks or tasks in review, and parents that can be completed now."""
     notes = []
     for task in closed:
         if task.status == "review":
@@ -139,6 +140,18 @@ def _count_boxes(boxes: int) -> str:
 def describe_move(before: str | None, after: str | None) -> str:
     """Return a remark about an item that was moved from one project to another; a task may be in none."""
     return f" moved from {before or 'no project'} to {after or 'no project'}."
+
+
+def describe_staying(context: Context, moved: Sequence[Task]) -> list[str]:
+    """Say which subtasks of moved tasks stay in the project where their parents were; `moved` are these parents."""
+    notes = []
+    for task in moved:
+        found = tasks.list_subtasks(context.tx, context.scope, task.number) if task.subtasks else []
+        if left := [f"#{one.number}" for one in found if one.project == task.project]:
+            count, stay = format_count(len(left), "subtask"), "stays" if len(left) == 1 else "stay"
+            named = f"{', '.join(left[:_MOST_STAYING])}{', ...' if len(left) > _MOST_STAYING else ''}"
+            notes.append(f"{count} of #{task.number} {stay} in {task.project or 'no project'}: {named}.")
+    return notes
 
 
 def find_unblocked(context: Context, closed: Sequence[int]) -> list[Task]:
@@ -223,7 +236,7 @@ def show_news(context: Context, task: Task, here: str, query: ChangeQuery) -> tu
 
 
 def _make_whole(task: Task, here: str) -> WholeTask:
-    """Return a task with its own facts, without its texts and the tasks around it."""
+    """Return the facts of a task, without its texts and the tasks around it."""
     claim = task.claim
     return WholeTask(
         number=task.number,

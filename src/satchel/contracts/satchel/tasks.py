@@ -62,7 +62,7 @@ def list_tasks(context: Context, args: tools.ListTasks) -> Body:
     )
     after = TaskPosition(last[1], int(last[2]), int(last[3]), last[4] or None) if last else None
     found, has_more = tasks.list_page(context.tx, context.scope, query, limit=args.limit, after=after)
-    known = "" if args.project == ALL_PROJECTS else here  # of all projects, each row says its own
+    known = "" if args.project == ALL_PROJECTS else here  # in a list of all projects, each row has its project
     rows = [task_answers.make_row(task, known) for task in found]
     rows, found, has_more = answers.fit_page(rows, found, has_more=has_more)
     next_cursor = None
@@ -195,8 +195,11 @@ def update_task(context: Context, args: tools.UpdateTask) -> Body:
     _add_note(context, after, args.note)
     is_changed = after.version != before.version or args.note is not UNSET
     notes = task_answers.describe_holder(context, before) if is_changed and not fence else []
+    if args.note and args.status is not UNSET and after.version != before.version:
+        notes.append("The note was added.")
     if after.project != before.project:
         notes.append(f"#{after.number}{task_answers.describe_move(before.project, after.project)}")
+        notes += task_answers.describe_staying(context, [before])
     if after.status in _SETTLED and (args.status is not UNSET or after.status != before.status):
         notes += task_answers.describe_closing(context, after)
     written = [(after.description or "", before.description or ""), (args.note or "", "")]

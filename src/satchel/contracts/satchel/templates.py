@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 from msgspec import UNSET, Struct, UnsetType
 
 from satchel.contracts.contract import Context
-from satchel.contracts.satchel.answers import describe_age, describe_place, shorten
+from satchel.contracts.satchel.answers import describe_age, describe_place, may_read, shorten
 from satchel.contracts.satchel.errors import MissingValue, TemplateFailed, WrongValue
-from satchel.errors import NotFound, SatchelError, WrongArgument
+from satchel.errors import NotFound, Reason, SatchelError, WrongArgument
 from satchel.library.catalog import ContentMissing, Library, Unreadable
 from satchel.library.manifest import LibraryPrompt
 from satchel.library.render import NO_PARTS, Parts, RenderFailed
@@ -53,7 +53,16 @@ Filled = TypeVar("Filled")  # a text, or messages
 
 def find_prompt(context: Context, reference: str) -> FoundPrompt:
     """Return a library's prompt by its full name, or a stored or personal prompt by name, title or id."""
-    return find_in_libraries(context, reference) or layers.find_prompt(context.tx, context.scope, reference)
+    in_library = find_in_libraries(context, reference)
+    if in_library is not None:
+        return in_library
+    try:
+        return layers.find_prompt(context.tx, context.scope, reference)
+    except NotFound as missing:
+        if lookup.without_scheme("prompt", reference) != START_TASK or not may_read(context, "task"):
+            raise
+        why = Reason("is offered by prompts/get only", "Call get_task, which returns a task with what belongs to it.")
+        raise NotFound("prompt", missing.key, missing.scope, why=why) from missing
 
 
 def find_stored(context: Context, reference: str) -> Prompt:
@@ -153,13 +162,13 @@ def record_use(context: Context, found: FoundPrompt, key: str = "", given: Mappi
 
 
 def _describe_empty(context: Context, found: FoundPrompt, given: Mapping[str, str], parts: Parts) -> list[str]:
-    """Return a note about the optional arguments without a value for which a stored template has no other text."""
+    """Return a note about optional arguments that have no value, and no default in a stored template."""
     left = [one.name for one in found.arguments if one.name not in given]
     if not left or isinstance(found, LibraryTemplate):
         return []
     try:
         names = context.libraries.renderer.check(found.content, context.work, parts)
-    except RenderFailed:  # out of time: the prompt has been filled in before
+    except RenderFailed:  # a timeout: the prompt is already filled in
         return []
     empty = [name for name in left if name in names.variables and name not in names.optional]
     return [f"Left empty: {_list(empty)}."] if empty else []

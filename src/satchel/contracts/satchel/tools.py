@@ -157,7 +157,7 @@ class TaskRow(Struct, omit_defaults=True):
     blocked_by: tuple[int, ...] = ()  # the open blockers
     blocked_elsewhere: bool = False  # by tasks that the caller may not see
     parent: int | None = None
-    subtasks: str = ""  # the closed and all of its subtasks, as in 2/5
+    subtasks: str = ""  # the number of its closed subtasks and of all, as in 2/5
     unticked: int = 0  # the number of `- [ ]` in its description
     holder: str = ""
     until: str = ""
@@ -614,7 +614,7 @@ class Where(Struct):
 
     kind: Literal["prompt", "document", "task"] | UnsetType = UNSET
     tags: Tags | UnsetType = UNSET
-    match: Match = "all"  # a bulk change should rather reach too few items than too many
+    match: Match = "all"  # a bulk change should reach too few items rather than too many
     status: TaskFilter | UnsetType = UNSET
     priority: KnownPriority | UnsetType = UNSET
     due: Annotated[str, Meta(extra=_LINE)] | UnsetType = UNSET
@@ -788,7 +788,8 @@ TOOLS = (
             **dict.fromkeys(("why", "since", "period", "marker"), STRING),
             expired=STRINGS,
             **dict.fromkeys(
-                ("tags", "completed", "done", "task_notes", "in_review", "memory", "personal_memory"), STRINGS
+                ("tags", "completed", "cancelled", "done", "task_notes", "in_review", "memory", "personal_memory"),
+                STRINGS,
             ),
             **dict.fromkeys(("prompts", "documents", "open_tasks", "ready_elsewhere"), INTEGER),
             **dict.fromkeys(
@@ -796,7 +797,8 @@ TOOLS = (
             ),
             **dict.fromkeys(("in_progress", "expired_claims", "overdue", "due_today", "ready"), TASKS),
             **dict.fromkeys(
-                ("more_completed", "more_done", "more_in_progress", "more_overdue", "more_due_today"), BOOLEAN
+                ("more_completed", "more_cancelled", "more_done", "more_in_progress", "more_overdue", "more_due_today"),
+                BOOLEAN,
             ),
             others=list_of(COUNTED),
         ),
