@@ -1,6 +1,6 @@
 """The list of changes with their authors, undo, and the trash."""
 
-from satchel.errors import NotFound
+from satchel.errors import NotFound, UnknownAuthor
 from satchel.model import KINDS, ChangeQuery
 from satchel.page.visit import Answer, Redirect, Shown, Visit, link
 from satchel.services import history, projects, restoring
@@ -20,8 +20,11 @@ def show(visit: Visit) -> Answer:
         kinds=[one for one in KINDS if one == kind] or KINDS,
         before=visit.number("before") or 2**53,
     )
-    with visit.read() as tx:
-        changes, has_more = history.list_visible_changes(tx, visit.scope, query, limit=_PAGE)
+    try:
+        with visit.read() as tx:
+            changes, has_more = history.list_visible_changes(tx, visit.scope, query, limit=_PAGE)
+    except UnknownAuthor:
+        changes, has_more = [], False
     last = str(changes[-1].revision.number) if changes and has_more else ""
     return Shown("activity.html", {"changes": changes, "next": last, "by": query.by, "kind": kind, "kinds": KINDS})
 
