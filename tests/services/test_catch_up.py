@@ -60,7 +60,7 @@ def test_changes_are_grouped_by_author_kind_and_action_with_a_pause_of_an_hour_b
     assert not has_more
     assert told == [
         ("other", "update", 1, ["p1"]),
-        ("codex", "add", 2, ["p0", "new"]),
         ("codex", "delete", 1, ["p2"]),
-        ("codex", "add", 5, ["p1", "p3", "p4", "p5", "p6"]),
+        ("codex", "add", 1, ["new"]),
+        ("codex", "add", 6, ["p0", "p1", "p3", "p4", "p5"]),
     ]
