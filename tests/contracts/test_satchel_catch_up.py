@@ -321,6 +321,7 @@ def test_the_last_notes_on_open_tasks_are_handed_over(own: Client, store: str, s
     for number in range(6):
         ok(own, "update_task", task=1, note=f"note {number}")
     assert [one.rpartition(" ")[2] for one in ok(own, "catch_up")["task_notes"]] == ["5", "4", "3", "2", "1"]
+    assert ok(own, "catch_up")["more_task_notes"] is True
 
 
 @pytest.mark.parametrize("toolset", ["prompts", "documents", "tasks"])

@@ -175,7 +175,7 @@ def _tell_done(
     """Report the closed tasks with their last notes, what each author did, and the latest notes on open tasks."""
     start = format_minute(since) if since else "the beginning"
     said = f"since {start}{f', {period}' if period else ''}"
-    notes = _list_notes(context, query, since)
+    notes, has_more = _list_notes(context, query, since)
     completed, completed_lines = _tell_closed(context, "completed", query, since)
     cancelled, cancelled_lines = _tell_closed(context, "cancelled", query, since)
     changes, change_lines = _tell_changes(context, query, elsewhere, _ROOM - sum(map(len, notes)))
@@ -183,7 +183,10 @@ def _tell_done(
     lines = [f"S{said[1:]}:", *lines] if lines else [f"Nothing was done {said}."]
     if notes:
         lines += ["Notes on open tasks:", *(f"- {note}" for note in notes)]
-    told = {"task_notes": notes} if notes else {}
+    told: dict[str, Any] = {"task_notes": notes} if notes else {}
+    if has_more:
+        told["more_task_notes"] = True
+        lines.append("and more: history")
     return {"since": start, "period": said, **completed, **cancelled, **changes, **told}, lines
 
 
@@ -228,15 +231,17 @@ def _count_fitting(rows: Sequence[str], room: int) -> int:
     return max(min(_LEAST_ROWS, len(rows)), sum(size <= room for size in accumulate(map(len, rows))))
 
 
-def _list_notes(context: Context, query: ChangeQuery, since: Timestamp) -> list[str]:
+def _list_notes(context: Context, query: ChangeQuery, since: Timestamp) -> tuple[list[str], bool]:
+    """List the last notes on open tasks, and whether there are more."""
     if not may_read(context, "task"):
-        return []
-    found = projects.list_notes(context.tx, context.scope, since, _MOST_NOTES, has_seen=query.after > 0)
-    return [
+        return [], False
+    found = projects.list_notes(context.tx, context.scope, since, _MOST_NOTES + 1, has_seen=query.after > 0)
+    rows = [
         f"{_write_time(context, note.at)} #{number} {_name_program(context, note.author)}: "
         f"{_shorten(note.text, _LONGEST_NOTE)}"
-        for number, note in found
+        for number, note in found[:_MOST_NOTES]
     ]
+    return rows, len(found) > _MOST_NOTES
 
 
 def _tell_memory(context: Context) -> Part:

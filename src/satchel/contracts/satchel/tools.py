@@ -797,7 +797,10 @@ TOOLS = (
             ),
             **dict.fromkeys(("in_progress", "expired_claims", "overdue", "due_today", "ready"), TASKS),
             **dict.fromkeys(
-                ("more_completed", "more_cancelled", "more_done", "more_in_progress", "more_overdue", "more_due_today"),
+                (
+                    *("more_completed", "more_cancelled", "more_done", "more_task_notes", "more_in_progress"),
+                    *("more_overdue", "more_due_today"),
+                ),
                 BOOLEAN,
             ),
             others=list_of(COUNTED),
